@@ -32,8 +32,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that an application with the starter for another line of Spring Boot says so,
- * rather than fail by a type that is missing, or start without one part or another.
+ * Tests that an application with the starter for another line of Spring Boot, or with
+ * both, says so, rather than fail by a type that is missing, or start without one part or
+ * another.
  */
 @Tag("ring2")
 class WrongStarterTests {
@@ -48,8 +49,31 @@ class WrongStarterTests {
 			"4.0, 3.5, leader-election-starter-boot3, leader-election-starter",
 			"4.1, 3.5, leader-election-starter-boot3, leader-election-starter" })
 	void namesTheRightStarter(String springBoot, String wrong, String starter, String right) throws Exception {
+		assertThat(start(Stream.concat(others(springBoot), ours(wrong))))
+			.contains("The application runs Spring Boot " + Versions.springBoot(springBoot))
+			.contains("Replace the dependency %s by %s.".formatted(starter, right));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "3.5, 3.5, 4.0, leader-election-starter, leader-election-starter-boot3",
+			"3.5, 4.0, 3.5, leader-election-starter, leader-election-starter-boot3",
+			"4.0, 3.5, 4.0, leader-election-starter-boot3, leader-election-starter",
+			"4.0, 4.0, 3.5, leader-election-starter-boot3, leader-election-starter" })
+	void namesTheOneToRemove(String springBoot, String first, String second, String starter, String right)
+			throws Exception {
+		assertThat(start(Stream.of(ours(first), ours(second), others(springBoot)).flatMap((entries) -> entries)))
+			.contains("The application has both")
+			.contains("Remove the dependency %s, and use %s.".formatted(starter, right));
+	}
+
+	/**
+	 * Start the application, which fails.
+	 * @return its output
+	 */
+	private String start(Stream<Path> classPath) throws Exception {
 		Path output = this.directory.resolve("output.txt");
-		Process process = new ProcessBuilder(Jdk.current().java().toString(), "-cp", classPath(springBoot, wrong),
+		Process process = new ProcessBuilder(Jdk.current().java().toString(), "-cp",
+				classPath.map(Path::toString).collect(Collectors.joining(File.pathSeparator)),
 				"com.example.orders.OrdersApplication", "--leader-election.mode=always",
 				"--spring.datasource.url=jdbc:postgresql://localhost:1/orders")
 			.redirectErrorStream(true)
@@ -61,19 +85,19 @@ class WrongStarterTests {
 		finally {
 			process.destroyForcibly();
 		}
+		assertThat(process.exitValue()).isOne();
 		assertThat(output).content()
 			.contains("APPLICATION FAILED TO START")
-			.contains("The application runs Spring Boot " + Versions.springBoot(springBoot))
-			.contains("Replace the dependency %s by %s.".formatted(starter, right));
-		assertThat(process.exitValue()).isOne();
-		assertThat(Files.readString(output)).doesNotContain("NoClassDefFoundError", "NoSuchMethodError");
+			.doesNotContain("NoClassDefFoundError", "NoSuchMethodError");
+		return Files.readString(output);
 	}
 
-	private static String classPath(String springBoot, String wrong) {
-		Stream<Path> others = Versions.entries(springBoot).filter((entry) -> !isOurs(entry));
-		return Stream.concat(others, Versions.entries(wrong).filter(WrongStarterTests::isOurs))
-			.map(Path::toString)
-			.collect(Collectors.joining(File.pathSeparator));
+	private static Stream<Path> ours(String springBoot) {
+		return Versions.entries(springBoot).filter(WrongStarterTests::isOurs);
+	}
+
+	private static Stream<Path> others(String springBoot) {
+		return Versions.entries(springBoot).filter((entry) -> !isOurs(entry));
 	}
 
 	private static boolean isOurs(Path entry) {
