@@ -163,6 +163,37 @@ class BundleTests {
 		pomNamesSpringBoot(artifact, System.getProperty("release.spring-boot-3.oldest"));
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "leader-election-autoconfigure, 7.", "leader-election-autoconfigure-boot3, 6.2." })
+	void pomNamesTheLineOfSpring(String artifact, String line) {
+		assertThat(Bundle.elements(bundle.poms().get(artifact), "dependencies/dependency")
+			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.springframework"::equals))
+			.flatMap((dependency) -> Bundle.texts(dependency, "version"))).isNotEmpty()
+			.allMatch((version) -> version.startsWith(line));
+	}
+
+	@Test
+	void pomOfStarterForSpringBoot3NamesNoOtherLineOfSpring() {
+		assertThat(Bundle.elements(bundle.poms().get("leader-election-starter-boot3"), "dependencies/dependency")
+			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.springframework"::equals))
+			.flatMap((dependency) -> Bundle.texts(dependency, "version")))
+			.allMatch((version) -> version.startsWith("6.2."));
+	}
+
+	/**
+	 * CVE-2025-49146 affects versions 42.7.4 to 42.7.6. The one that serves both lines
+	 * names that of the oldest Spring Boot 3.5, and the others replace it.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "autoconfigure", "autoconfigure-boot3", "starter", "starter-boot3" })
+	void pomNamesADriverWithoutKnownVulnerability(String artifact) {
+		assertThat(Bundle.elements(bundle.poms().get("leader-election-" + artifact), "dependencies/dependency")
+			.filter((dependency) -> Bundle.texts(dependency, "groupId").anyMatch("org.postgresql"::equals))
+			.flatMap((dependency) -> Bundle.texts(dependency, "version"))).singleElement()
+			.asString()
+			.doesNotMatch("42\\.7\\.[4-6]");
+	}
+
 	/**
 	 * Gradle would take the version of Spring that they name, if it is above that of the
 	 * application.

@@ -46,6 +46,8 @@ class HighestVersionWinsTests {
 
 	private static final String NEWEST = System.getProperty("release.spring-boot.newest");
 
+	private static final String NEWEST_3 = System.getProperty("release.spring-boot-3.newest");
+
 	@Test
 	void versionsOfAnApplicationWithTheOldestSpringBootStay() throws CoursierError {
 		versionsStay(OLDEST, "");
@@ -62,6 +64,20 @@ class HighestVersionWinsTests {
 		versionsStay(System.getProperty("release.spring-boot-3." + version), "-boot3");
 	}
 
+	/**
+	 * As any dependency on Spring Boot 4: the application must not have it.
+	 */
+	@Test
+	void starterForSpringBoot4BringsItToAnApplicationWithSpringBoot3() throws CoursierError {
+		assertThat(resolve(NEWEST_3, ours("starter"))).containsEntry("org.springframework.boot:spring-boot", OLDEST);
+	}
+
+	@Test
+	void starterForSpringBoot3LeavesSpringBoot4() throws CoursierError {
+		assertThat(resolve(OLDEST, ours("starter-boot3"))).containsEntry("org.springframework.boot:spring-boot",
+				OLDEST);
+	}
+
 	@Test
 	void noticesANewerVersion() throws CoursierError {
 		Map<String, String> mixed = resolve(OLDEST, springBoot("starter-jdbc", NEWEST));
@@ -71,7 +87,9 @@ class HighestVersionWinsTests {
 	}
 
 	private static void versionsStay(String springBoot, String line) throws CoursierError {
-		Map<String, String> without = resolve(springBoot);
+		// The driver is that of the newest Spring Boot 3.5 also with the oldest
+		Map<String, String> without = line.isEmpty() ? resolve(springBoot)
+				: resolve(springBoot, driver(driverVersion(NEWEST_3)));
 		Map<String, String> with = resolve(springBoot, ours("starter" + line), ours("schedule"), ours("test"));
 		Set<String> ofOtherLine = Set.of("autoconfigure", "starter");
 		// Spring Boot 3.5 does not bring the annotations
