@@ -89,6 +89,14 @@ final class Versions {
 			.collect(Collectors.joining(File.pathSeparator));
 	}
 
+	/**
+	 * Return a class path with everything that the library uses with a line of Spring
+	 * Boot, in its newest version.
+	 */
+	static String completeClassPath(int line) {
+		return (line == 3) ? read("3.5-tests", "classpath.txt") : read("4.1", "compile-classpath.txt");
+	}
+
 	static Stream<Path> entries(String springBoot) {
 		return Stream.of(classPath(springBoot).split(File.pathSeparator)).map(Path::of);
 	}
