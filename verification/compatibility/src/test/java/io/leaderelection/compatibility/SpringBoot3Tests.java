@@ -63,7 +63,7 @@ class SpringBoot3Tests {
 
 	private static final Pattern SUCCESSFUL = Pattern.compile("\\[ +(\\d+) tests successful");
 
-	private static final Duration LIMIT = Duration.ofMinutes(30);
+	private static final Duration LIMIT = Duration.ofMinutes(45);
 
 	@ParameterizedTest
 	@ValueSource(ints = { 17, 25 })
