@@ -117,7 +117,7 @@ class SpringBoot3Tests {
 				"--scan-classpath=" + MODULE.resolve("test-classes")));
 		options.forEach(command::add);
 		// Replaces the value of JPA
-		command.add("--exclude-methodname=.*#dataSourceWithoutAccessibleUrl\\(.*");
+		command.add("--exclude-methodname=.*#dataSourceWithoutAccessibleUrl");
 		if (!web) {
 			command.add("--exclude-tag=ring3");
 		}
