@@ -175,7 +175,7 @@ abstract class AbstractOptionalLibrariesTests {
 			.distinct()
 			.filter((name) -> !Pattern.compile(BOOT).matcher(name + "-1").lookingAt())
 			.toList();
-		assertThat(optional).hasSizeGreaterThan(20)
+		assertThat(optional).hasSizeGreaterThan(18)
 			.allMatch((name) -> libraries.stream().anyMatch((pattern) -> pattern.matcher(name + "-1").lookingAt()));
 	}
 
