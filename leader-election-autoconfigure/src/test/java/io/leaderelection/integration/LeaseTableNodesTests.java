@@ -40,6 +40,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.SessionNames;
+import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.RoundTrips;
@@ -459,7 +460,8 @@ class LeaseTableNodesTests {
 			LocalNode node = startAt(this.server, pooler.port(), "leader-election.lease-duration=2s").awaitLeader();
 			assertThat(output).contains("The elections connect through a pooler as the role of the application");
 			List<CompletableFuture<Void>> busy = IntStream.range(0, 2)
-				.mapToObj((number) -> CompletableFuture.runAsync(() -> sleepBehind(pooler, Duration.ofSeconds(6))))
+				.mapToObj((number) -> CompletableFuture.runAsync(() -> sleepBehind(pooler, Duration.ofSeconds(6)),
+						(sleep) -> Daemon.start("busy", sleep)))
 				.toList();
 			for (CompletableFuture<Void> each : busy) {
 				each.get(LIMIT.toSeconds(), TimeUnit.SECONDS);

@@ -154,6 +154,8 @@ final class OwnDatabase implements AutoCloseable {
 		try (Connection foreign = superuser(); Statement statement = foreign.createStatement()) {
 			statement.execute(lock);
 			assertThatException().isThrownBy(job(leader)::write).withStackTraceContaining("is held by the session");
+			// The server notices the end of a connection later
+			statement.execute("ROLLBACK; SELECT pg_advisory_unlock_all()");
 		}
 	}
 
