@@ -183,7 +183,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	@Override
 	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
 		connect(() -> this.source.connect(driverSettings()), (connection) -> {
-			new ResignationRequest(connection, this.keys, term, cause).run(limit);
+			new ResignationRequest(connection, this.keys, applicationName(), term, cause).run(limit);
 			connection.close();
 			return true;
 		});

@@ -51,13 +51,17 @@ final class ResignationRequest {
 
 	private final ElectionKeys keys;
 
+	/** The name of the session, by which the leader recognizes the node. */
+	private final String name;
+
 	private final Term term;
 
 	private final String comment;
 
-	ResignationRequest(Connection connection, ElectionKeys keys, Term term, String cause) {
+	ResignationRequest(Connection connection, ElectionKeys keys, String name, Term term, String cause) {
 		this.connection = connection;
 		this.keys = keys;
+		this.name = name;
 		this.term = term;
 		this.comment = comment(cause);
 	}
@@ -88,14 +92,16 @@ final class ResignationRequest {
 	}
 
 	/**
-	 * The server ends the session soon if this process stops.
+	 * The server ends the session soon if this process stops. PostgreSQL's driver 42.7.5
+	 * does not put the name into the startup message.
 	 */
-	private static String settings() {
+	private String settings() {
 		return """
 				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  pg_catalog.set_config('idle_session_timeout', '%1$s', false),
-				  pg_catalog.set_config('statement_timeout', '%1$s', false)
-				""".formatted(IDLE_MILLIS);
+				  pg_catalog.set_config('statement_timeout', '%1$s', false),
+				  pg_catalog.set_config('application_name', '%2$s', false)
+				""".formatted(IDLE_MILLIS, this.name);
 	}
 
 	/**

@@ -356,7 +356,7 @@ final class RealElection extends ComparedElection {
 
 		private boolean request(Term term) throws SessionException {
 			try {
-				return new ResignationRequest(this.connection, RealElection.this.keys, term, "test").share();
+				return new ResignationRequest(this.connection, RealElection.this.keys, "test", term, "test").share();
 			}
 			catch (SQLException ex) {
 				throw new SessionException("The session has ended", ex);
