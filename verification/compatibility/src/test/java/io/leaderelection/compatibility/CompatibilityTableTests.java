@@ -68,22 +68,9 @@ class CompatibilityTableTests {
 	@Test
 	@DisabledIfSystemProperty(named = "compatibility.write", matches = "true", disabledReason = "It is being written")
 	void documentHasTheCombinationsOfTheBuild() throws IOException {
-		List<List<String>> documented = CompatibilityTable.documented();
-		assertThat(documented.stream().map(CompatibilityTableTests::withoutUpdate))
+		assertThat(CompatibilityTable.documented().stream().map(CompatibilityTableTests::withoutUpdate))
 			.as("write the table anew with -Dcompatibility.write")
-			.containsExactlyElementsOf(Combination.ALL.stream()
-				.map(CompatibilityTableTests::cells)
-				.filter((cells) -> !cells.get(SPRING_BOOT).startsWith("3.5.") || isSpringBoot3Required(documented))
-				.toList());
-	}
-
-	/**
-	 * The rows of Spring Boot 3.5 are added by the next run that writes the whole table,
-	 * which each release needs.
-	 */
-	private static boolean isSpringBoot3Required(List<List<String>> documented) {
-		return !System.getProperty("compatibility.version").endsWith("-SNAPSHOT")
-				|| documented.stream().anyMatch((row) -> row.get(SPRING_BOOT).startsWith("3.5."));
+			.containsExactlyElementsOf(Combination.ALL.stream().map(CompatibilityTableTests::cells).toList());
 	}
 
 	@Test
