@@ -51,6 +51,7 @@ import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.observation.LeaderWorkObservationDocumentation;
 import io.leaderelection.schedule.DurableSchedule;
+import io.leaderelection.spread.SpreadStatus;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -141,7 +142,8 @@ class PublicNamesTests {
 		Map<String, Map<String, Set<String>>> meters = new TreeMap<>();
 		new ApplicationContextRunner().withUserConfiguration(Application.class)
 			.withBean(Jobs.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.observation.enabled=true")
+			.withPropertyValues("leader-election.mode=always", "leader-election.observation.enabled=true",
+					"leader-election.spread=true")
 			.run((context) -> {
 				context.getBean(Jobs.class).job();
 				for (Meter meter : context.getBean(MeterRegistry.class).getMeters()) {
@@ -215,12 +217,15 @@ class PublicNamesTests {
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
 		willReturn(List.of(elector)).given(electors).all();
 		Map<String, Object> details = new LeadershipHealthIndicator(electors, () -> true, Duration.ofSeconds(30),
-				() -> Map.of("transactionManager", "fenced"))
+				() -> Map.of("transactionManager", "fenced"), () -> new SpreadStatus(16, 4, "problem"))
 			.health()
 			.getDetails();
 		Map<?, ?> election = (Map<?, ?>) ((Map<?, ?>) details.get("elections")).get("default");
-		return Stream.concat(details.keySet().stream(),
-				election.keySet().stream().map((name) -> "elections.*." + name));
+		Map<?, ?> spread = (Map<?, ?>) details.get("spread");
+		return Stream
+			.of(details.keySet().stream(), election.keySet().stream().map((name) -> "elections.*." + name),
+					spread.keySet().stream().map((name) -> "spread." + name))
+			.flatMap((names) -> names);
 	}
 
 	private static Stream<String> info() {

@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
@@ -65,6 +66,9 @@ final class ElectionDefinitions {
 	private static final int MAX_EPOCH = 15;
 
 	private static final int MOST_STANDBYS = 1000;
+
+	/** How many elections one name of partitions stands for at most. */
+	static final int MOST_PARTITIONS = 1000;
 
 	/**
 	 * The interval of the answers that followers receive from the database, rounded up.
@@ -145,12 +149,42 @@ final class ElectionDefinitions {
 							+ "lease-duration and so on, or rename one of the two.");
 			definitions.add(new Reader(properties, election, name, phaseTimeout).read(nodeId));
 		});
+		properties.partitions().forEach((name, number) -> {
+			String property = PREFIX + "partitions." + name;
+			rejectIf(number < 1 || number > MOST_PARTITIONS, property, number,
+					"It is the number of elections, each of which has sessions or rows of its own.",
+					"Set a number from 1 to " + MOST_PARTITIONS + ", the same on all nodes.");
+			for (String partition : partitions(name, number)) {
+				checkName(property, partition);
+				rejectIf(definitions.stream().anyMatch((other) -> other.election().equals(partition)), property, number,
+						"There is another election '" + partition + "'.", "Rename one of the two.");
+				definitions.add(new Reader(properties, null, partition, phaseTimeout).read(nodeId));
+			}
+		});
+		checkMaxLed(properties.maxLed());
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
 		checkSchedules(properties.schedules());
 		checkResignWhenUnhealthy(properties.resignWhenUnhealthy());
 		return new ElectionDefinitions(definitions);
+	}
+
+	/**
+	 * Return the names of partitions.
+	 * @param name the name that they have in common
+	 * @param number their number
+	 * @return the names
+	 */
+	static List<String> partitions(String name, int number) {
+		return IntStream.range(0, number).mapToObj((partition) -> name + "-" + partition).toList();
+	}
+
+	private static void checkMaxLed(@Nullable Integer maxLed) {
+		rejectIf(maxLed != null && maxLed < 1, PREFIX + "max-led", maxLed,
+				"A node that leads no election is no candidate.",
+				"Set at least 1, or remove it for no limit. To keep this node from leading, set " + PREFIX
+						+ "candidate=false.");
 	}
 
 	private static String nodeId(LeaderElectionProperties properties, Environment environment) {
@@ -387,7 +421,7 @@ final class ElectionDefinitions {
 
 		private @Nullable Long lockId() {
 			String value = (this.own != null) ? this.own.lockId() : null;
-			String lockId = (this.own != null) ? value : this.properties.lockId();
+			String lockId = this.election.equals(this.properties.name()) ? this.properties.lockId() : value;
 			return StringUtils.hasText(lockId) ? LockId.parse(property("lock-id", value), lockId) : null;
 		}
 

@@ -32,6 +32,7 @@ import io.leaderelection.engine.LogContext;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.observation.MdcLogContext;
+import io.leaderelection.spread.ElectionSpread;
 import io.leaderelection.transaction.TransactionFencing;
 import org.postgresql.PGConnection;
 import org.slf4j.MDC;
@@ -51,6 +52,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.NativeDetector;
 import org.springframework.core.env.ConfigurableEnvironment;
@@ -145,6 +147,15 @@ public final class LeaderElectionAutoConfiguration {
 			ApplicationContext context, ApplicationStartup applicationStartup) {
 		return new LeaderElectionLifecycle(electors, definitions, storeFactory, services, properties.failFast(),
 				context, applicationStartup);
+	}
+
+	/** Compares elections also if all other beans are lazy. */
+	@Bean(initMethod = "start", destroyMethod = "stop")
+	@Lazy(false)
+	ElectionSpread electionSpread(DefaultLeaderElectors electors, LeaderElectionProperties properties) {
+		Integer maxLed = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
+		return new ElectionSpread(electors, new ElectionSpread.Settings(properties.spread(),
+				(maxLed != null) ? maxLed : ElectionSpread.Settings.UNLIMITED, properties.priorityHold()));
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */

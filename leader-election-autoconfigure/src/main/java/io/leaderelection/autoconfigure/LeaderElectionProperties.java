@@ -71,6 +71,10 @@ import org.springframework.util.Assert;
  * node must have waited, before this node requests it to hand over. Doubles with each
  * request, up to 64 times its value, until this node has led for that long. From 1s to
  * 24h.
+ * @param spread Whether nodes hand over elections to others that lead at least two fewer,
+ * one at a time and after priority-hold without a change. For several elections.
+ * @param maxLed Number of elections that this node leads at most, unless nobody else
+ * leads them. At least 1. Unlimited unless set.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
  * after pg_upgrade, point-in-time recovery, two independent promotions or a move to
  * another database cluster, on all nodes before any of them starts.
@@ -92,6 +96,8 @@ import org.springframework.util.Assert;
  * takeover-delay, drain-timeout, candidate, standbys, priority, priority-hold and
  * term-epoch. Properties that are not set are inherited from the default election, except
  * lock-id.
+ * @param partitions Number of further elections by a common name: with
+ * leader-election.partitions.part=16, the elections part-0 to part-15. From 1 to 1000.
  */
 @ConfigurationProperties("leader-election")
 public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
@@ -102,12 +108,14 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("auto") FastTakeover fastTakeover, @DefaultValue("20s") Duration drainTimeout,
 		@DefaultValue("true") boolean candidate, @DefaultValue("3") int standbys,
 		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
-		@DefaultValue("1m") Duration priorityHold, @DefaultValue("0") int termEpoch,
-		@DefaultValue("false") boolean failFast, @DefaultValue("false") boolean allowSessionPooler,
-		@DefaultValue("auto") Fencing fencing, @DefaultValue Services services, @DefaultValue Health health,
+		@DefaultValue("1m") Duration priorityHold, @DefaultValue("false") boolean spread, @Nullable Integer maxLed,
+		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
+		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
+		@DefaultValue Services services, @DefaultValue Health health,
 		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Schedules schedules,
 		@DefaultValue Observation observation, @DefaultValue Mdc mdc, @DefaultValue Integration integration,
-		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections) {
+		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections,
+		@DefaultValue Map<String, Integer> partitions) {
 
 	/**
 	 * Whether elections are held on a database.

@@ -54,9 +54,20 @@ final class LeaderElectorRegistrar implements ImportBeanDefinitionRegistrar {
 		Map<String, Object> elections = binder
 			.bind("leader-election.elections", Bindable.mapOf(String.class, Object.class))
 			.orElse(Map.of());
-		elections.keySet()
-			.forEach((election) -> registry.registerBeanDefinition(election + BEAN_NAME_SUFFIX,
-					definition(election, false)));
+		elections.keySet().forEach((election) -> register(registry, election));
+		binder.bind("leader-election.partitions", Bindable.mapOf(String.class, Integer.class))
+			.orElse(Map.of())
+			.forEach((name, number) -> ElectionDefinitions
+				.partitions(name, Math.min(number, ElectionDefinitions.MOST_PARTITIONS))
+				.forEach((election) -> register(registry, election)));
+	}
+
+	private static void register(BeanDefinitionRegistry registry, String election) {
+		String beanName = election + BEAN_NAME_SUFFIX;
+		// Elections of the same name are refused later, with a message
+		if (!registry.containsBeanDefinition(beanName)) {
+			registry.registerBeanDefinition(beanName, definition(election, false));
+		}
 	}
 
 	private static RootBeanDefinition definition(String election, boolean primary) {

@@ -113,7 +113,8 @@ class ConfigurationMetadataTests {
 		assertThat(hints).containsOnlyKeys("leader-election.fast-takeover", "leader-election.fencing",
 				"leader-election.initialize-schema", "leader-election.mode", "leader-election.store",
 				"leader-election.resign-when-unhealthy.group", "leader-election.elections.keys",
-				"leader-election.integration.roles.keys", "leader-election.metadata.keys");
+				"leader-election.integration.roles.keys", "leader-election.metadata.keys",
+				"leader-election.partitions.keys");
 		assertThat(values("leader-election.fast-takeover")).isEqualTo(names(FastTakeover.values()));
 		assertThat(values("leader-election.fencing")).isEqualTo(names(Fencing.values()));
 		assertThat(values("leader-election.store")).isEqualTo(names(Store.values()));
@@ -127,7 +128,7 @@ class ConfigurationMetadataTests {
 	void proposesKeysOfEveryMapAndAcceptsAnyOther() {
 		assertThat(properties.values())
 			.filteredOn((property) -> property.get("type").toString().startsWith("java.util.Map"))
-			.hasSize(3)
+			.hasSize(4)
 			.allSatisfy(
 					(property) -> assertThat(providers.get(property.get("name") + ".keys")).asString().contains("any"));
 		assertThat(values("leader-election.metadata.keys")).containsExactly("url", "zone");

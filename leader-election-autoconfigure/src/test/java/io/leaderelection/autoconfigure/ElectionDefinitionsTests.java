@@ -293,6 +293,41 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
+	void partitionsAreElectionsThatInherit() {
+		ElectionDefinitions definitions = definitions("leader-election.partitions.part", "2", "leader-election.lock-id",
+				"255", "leader-election.priority", "7");
+		assertThat(definitions.all()).extracting(ElectionDefinition::election)
+			.containsExactly("default", "part-0", "part-1");
+		assertThat(definitions.get("part-1").settings().profile().priority()).isEqualTo(7);
+		assertThat(definitions.get("part-1").lockId()).isNull();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "-1", "0", "1001" })
+	void partitionsMustBeFromOneToAThousand(String number) {
+		refused("leader-election.partitions.part", number)
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("from 1 to 1000"));
+	}
+
+	@Test
+	void partitionMustNotHaveTheNameOfAnotherElection() {
+		assertThatExceptionOfType(InvalidUsageException.class)
+			.isThrownBy(() -> definitions("leader-election.elections.part-1.priority", "3",
+					"leader-election.partitions.part", "2"))
+			.satisfies((ex) -> {
+				assertThat(ex.getDescription()).contains("Property: leader-election.partitions.part");
+				assertThat(ex.getDescription()).contains("There is another election 'part-1'.");
+			});
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "-1", "0" })
+	void nodeMustBeAllowedToLead(String number) {
+		refused("leader-election.max-led", number)
+			.satisfies((ex) -> assertThat(ex.getAction()).contains("candidate=false"));
+	}
+
+	@Test
 	void twoElectionsMustNotHaveTheSameLock() {
 		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> definitions("leader-election.lock-id", "255", "leader-election.elections.reports.lock-id",

@@ -68,6 +68,8 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.metadata.url", "http://h");
 		ALL.put("leader-election.priority", "10");
 		ALL.put("leader-election.priority-hold", "3m");
+		ALL.put("leader-election.spread", "true");
+		ALL.put("leader-election.max-led", "4");
 		ALL.put("leader-election.term-epoch", "3");
 		ALL.put("leader-election.fail-fast", "true");
 		ALL.put("leader-election.allow-session-pooler", "true");
@@ -96,6 +98,7 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.elections.reports.priority", "20");
 		ALL.put("leader-election.elections.reports.priority-hold", "4m");
 		ALL.put("leader-election.elections.reports.term-epoch", "4");
+		ALL.put("leader-election.partitions.part", "16");
 	}
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
@@ -152,6 +155,9 @@ class RelaxedBindingTests {
 			String name = prefix + "." + component.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
 			if (component.getName().equals("roles")) {
 				return Stream.of(name + ".reports");
+			}
+			if (component.getName().equals("partitions")) {
+				return Stream.of(name + ".part");
 			}
 			if (component.getName().equals("metadata")) {
 				return Stream.of(name + ".url");

@@ -72,7 +72,7 @@ class LeaderRoleTests {
 			assertThat(elector(follower).status().problem()).contains(WORDS);
 			assertThat(elector(follower).status().unusable()).isFalse();
 			LeadershipEndpoint endpoint = new LeadershipEndpoint(
-					follower.context().getBean(DefaultLeaderElectors.class), Map::of,
+					follower.context().getBean(DefaultLeaderElectors.class), Map::of, () -> null,
 					LeadershipEndpoint.Schedules.NONE);
 			assertThat(endpoint.election("default").leader().databaseRole()).isEqualTo(STRANGER);
 			assertThat(leader.elector().getLeader().databaseRole()).as("itself").isNull();

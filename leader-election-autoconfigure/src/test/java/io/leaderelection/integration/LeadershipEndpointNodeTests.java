@@ -164,7 +164,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	private static LeadershipEndpoint endpoint(LocalNode node) {
-		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of,
+		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of, () -> null,
 				LeadershipEndpoint.Schedules.NONE);
 	}
 

@@ -190,6 +190,20 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Leave the election to other candidates for some time, or be a candidate again. A
+	 * node that leads, or has just won, goes on. Does not wait.
+	 * @param time for how long to leave it to others, or zero to be a candidate
+	 */
+	public void leaveToOthers(Duration time) {
+		if (time.isZero()) {
+			this.election.resumeCandidacy(Suspension.LEFT_TO_OTHERS);
+		}
+		else {
+			this.election.leaveToOthers(time);
+		}
+	}
+
+	/**
 	 * Return whether the candidacy is suspended until {@link #resumeCandidacy()}.
 	 * @return whether the candidacy is suspended without a fixed end
 	 */
@@ -273,6 +287,15 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 */
 	public ElectionStatus status() {
 		return ElectionStatus.of(this.election);
+	}
+
+	/**
+	 * Return the leader, which may be this node, and the candidates, as far as they are
+	 * known to this node.
+	 * @return the view, in memory
+	 */
+	public StoreSession.View observed() {
+		return new StoreSession.View(this.election.leader(), this.election.state().view().candidates(), null);
 	}
 
 	/**

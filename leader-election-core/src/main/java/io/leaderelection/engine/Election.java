@@ -420,6 +420,17 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	}
 
 	/**
+	 * Suspend the candidacy for some time, at most until {@link #resumeCandidacy}, if
+	 * this node does not hold the lock. Does not wait.
+	 */
+	void leaveToOthers(Duration time) {
+		ElectionState before = this.state;
+		if (apply((state, now) -> this.transitions.leaveToOthers(state, now, time.toNanos())) != before) {
+			wakeUp();
+		}
+	}
+
+	/**
 	 * Resume the candidacy if it is suspended for this cause.
 	 */
 	void resumeCandidacy(Suspension cause) {

@@ -138,8 +138,9 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	}
 
 	ElectionState stopped() {
-		return new ElectionState(new Stopped(), null, this.loss, resumed(Suspension.RESIGNED).suspensions(), null,
-				View.NONE, new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
+		Map<Suspension, Long> lasting = resumed(Suspension.RESIGNED).resumed(Suspension.LEFT_TO_OTHERS).suspensions();
+		return new ElectionState(new Stopped(), null, this.loss, lasting, null, View.NONE,
+				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
 				this.history);
 	}
 
@@ -274,7 +275,10 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 		SERVICES_FAILED,
 
 		/** The application is unhealthy. */
-		UNHEALTHY
+		UNHEALTHY,
+
+		/** Another candidate should lead, since this node leads other elections. */
+		LEFT_TO_OTHERS
 
 	}
 

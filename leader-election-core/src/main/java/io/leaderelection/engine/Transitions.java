@@ -83,7 +83,9 @@ class Transitions {
 	 * The lock was won in a new term.
 	 */
 	ElectionState elect(ElectionState state, Term term) {
-		return state.at(new Elected(term, null)).with(new View(null, state.view().candidates(), null));
+		return state.at(new Elected(term, null))
+			.resumed(Suspension.LEFT_TO_OTHERS)
+			.with(new View(null, state.view().candidates(), null));
 	}
 
 	/**
@@ -300,6 +302,15 @@ class Transitions {
 		}
 		boolean others = state.view().candidates().size() > 1;
 		return others ? suspend(state, now, cause, nanos, completion) : resign(state, now, words(cause), completion);
+	}
+
+	/**
+	 * Suspend the candidacy of a node that does not hold the lock for some time. A
+	 * suspension of which half remains is not extended.
+	 */
+	ElectionState leaveToOthers(ElectionState state, Moment now, long nanos) {
+		return (state.holdsLock() || state.isSuspended(Suspension.LEFT_TO_OTHERS, now.nanos() + nanos / 2)) ? state
+				: state.suspended(Suspension.LEFT_TO_OTHERS, now.nanos() + nanos);
 	}
 
 	ElectionState resume(ElectionState state, Suspension cause) {

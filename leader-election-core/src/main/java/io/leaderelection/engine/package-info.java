@@ -98,11 +98,12 @@
  * 2 s, has passed. A late confirmation never revives a term: the node must acquire the
  * lock again, in a new term.
  *
- * Suspension. A node suspends its candidacy in three cases: its application is unhealthy,
- * leader-only services could not be started, or it has resigned and lets other candidates
- * go first. It hands over, does not wait for the lock and only observes. This ends when
- * its time is over, when the cause has ended or, after a resignation, when a successor was
- * observed or no other candidate is left.
+ * Suspension. A node suspends its candidacy in four cases: its application is unhealthy,
+ * leader-only services could not be started, it has resigned and lets other candidates go
+ * first, or it does not lead and leaves the election to nodes that lead fewer others. It
+ * hands over, does not wait for the lock and only observes. This ends when its time is
+ * over, when the cause has ended or, after a resignation, when a successor was observed or
+ * no other candidate is left.
  *
  * Requests. Any node may request that the leader resigns. It does so aside, without its
  * session, until the term has ended or for a few seconds. The request contains the

@@ -68,6 +68,63 @@ class ElectionSuspensionTests {
 	}
 
 	@Test
+	void leaderDoesNotLeaveItsElectionToOthers() {
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.election.leaveToOthers(Duration.ofMinutes(1));
+			assertThat(this.election.isSuspended()).isFalse();
+			assertThat(this.fixture.isLeader()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+	}
+
+	@Test
+	void followerLeavesAnElectionToOthersUntilItResumes() {
+		this.store.leader = OTHER;
+		this.fixture.at(Duration.ofSeconds(2), () -> {
+			this.election.leaveToOthers(Duration.ofMinutes(1));
+			this.election.leaveToOthers(Duration.ofMinutes(1));
+		});
+		this.fixture.at(Duration.ofSeconds(5), () -> this.store.leader = null);
+		this.fixture.at(Duration.ofSeconds(10), () -> {
+			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(ElectionStatus.of(this.election).problem()).isNull();
+			this.election.resumeCandidacy(Suspension.LEFT_TO_OTHERS);
+		});
+		this.fixture.at(Duration.ofSeconds(17), () -> assertThat(this.fixture.isLeader()).isTrue());
+		this.fixture.stopAt(Duration.ofSeconds(18)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
+	}
+
+	@Test
+	void electionIsNotLeftToOthersForEver() {
+		this.store.leader = OTHER;
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.leaveToOthers(Duration.ofSeconds(10)));
+		this.fixture.at(Duration.ofSeconds(6), () -> {
+			this.election.leaveToOthers(Duration.ofSeconds(10));
+			this.store.leader = null;
+		});
+		this.fixture.at(Duration.ofSeconds(11), () -> assertThat(this.election.isSuspended()).isTrue());
+		this.fixture.at(Duration.ofSeconds(13), () -> assertThat(this.election.isSuspended()).isFalse());
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
+	}
+
+	@Test
+	void winnerDoesNotLeaveItsElectionToOthers() {
+		ElectionState left = ElectionState.stopped(0).suspended(Suspension.LEFT_TO_OTHERS, 10);
+		assertThat(Transitions.mustNotLead(left, 0)).isTrue();
+		assertThat(Transitions.mustNotLead(this.election.transitions().elect(left, new Term(0, 1, 2)), 0)).isFalse();
+	}
+
+	@Test
+	void stopEndsWhatWasLeftToOthers() {
+		this.store.leader = OTHER;
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.leaveToOthers(ElectionFixture.LEASE));
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.election.isSuspended()).isFalse();
+	}
+
+	@Test
 	void leaderThatSuspendsItsCandidacyResumesByItself() {
 		this.store.candidates = BOTH;
 		this.fixture.at(Duration.ofSeconds(2), () -> {

@@ -33,6 +33,7 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
+import io.leaderelection.spread.SpreadStatus;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -62,18 +63,22 @@ public class LeadershipEndpoint {
 
 	private final Supplier<Map<String, String>> fencing;
 
+	private final Supplier<@Nullable SpreadStatus> spread;
+
 	private final Schedules schedules;
 
 	/**
 	 * Create a new {@code LeadershipEndpoint} instance.
 	 * @param electors the elections
 	 * @param fencing provides the coverage of transactions, by transaction manager
+	 * @param spread provides how the elections are spread, if they are
 	 * @param schedules the durable schedules
 	 */
 	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing,
-			Schedules schedules) {
+			Supplier<@Nullable SpreadStatus> spread, Schedules schedules) {
 		this.electors = electors;
 		this.fencing = fencing;
+		this.spread = spread;
 		this.schedules = schedules;
 	}
 
@@ -109,7 +114,7 @@ public class LeadershipEndpoint {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			elections.put(elector.getElection(), describe(elector));
 		}
-		return new LeadershipDescriptor(elections, this.fencing.get());
+		return new LeadershipDescriptor(elections, this.fencing.get(), this.spread.get());
 	}
 
 	/**
@@ -267,9 +272,10 @@ public class LeadershipEndpoint {
 	 *
 	 * @param elections the elections by name
 	 * @param fencing which transactions are fenced, by transaction manager
+	 * @param spread how the elections are spread over the nodes, if they are
 	 */
-	public record LeadershipDescriptor(Map<String, ElectionDescriptor> elections,
-			Map<String, String> fencing) implements OperationResponseBody {
+	public record LeadershipDescriptor(Map<String, ElectionDescriptor> elections, Map<String, String> fencing,
+			@Nullable SpreadStatus spread) implements OperationResponseBody {
 
 	}
 

@@ -23,6 +23,7 @@ import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.Schedules;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.spread.ElectionSpread;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -50,10 +51,10 @@ public final class LeadershipEndpointAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeadershipEndpoint leadershipEndpoint(DefaultLeaderElectors electors, ObjectProvider<TransactionFencing> fencing,
-			ObjectProvider<Schedules> schedules) {
+			ElectionSpread spread, ObjectProvider<Schedules> schedules) {
 		TransactionFencing transactions = fencing.getIfAvailable();
 		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of,
-				schedules.getIfAvailable(() -> Schedules.NONE));
+				spread::status, schedules.getIfAvailable(() -> Schedules.NONE));
 	}
 
 	@Bean

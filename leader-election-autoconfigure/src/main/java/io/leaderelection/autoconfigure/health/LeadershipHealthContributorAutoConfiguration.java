@@ -21,6 +21,7 @@ import java.util.Map;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.spread.ElectionSpread;
 import io.leaderelection.transaction.TransactionFencing;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -51,10 +52,11 @@ public final class LeadershipHealthContributorAutoConfiguration {
 	@ConditionalOnMissingBean(name = { "leadershipHealthIndicator", "leadershipHealthContributor" })
 	LeadershipHealthIndicator leadershipHealthIndicator(DefaultLeaderElectors electors,
 			@Qualifier("leaderElectionLifecycle") SmartLifecycle lifecycle, ApplicationContext context,
-			ObjectProvider<TransactionFencing> fencing, LeaderElectionProperties properties) {
+			ObjectProvider<TransactionFencing> fencing, ElectionSpread spread, LeaderElectionProperties properties) {
 		TransactionFencing transactions = fencing.getIfAvailable();
 		return new LeadershipHealthIndicator(electors, () -> isRunning(context) && lifecycle.isRunning(),
-				properties.health().unreachableAfter(), (transactions != null) ? transactions::describe : Map::of);
+				properties.health().unreachableAfter(), (transactions != null) ? transactions::describe : Map::of,
+				spread::status);
 	}
 
 	/**

@@ -30,6 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ElectionTimings;
+import io.leaderelection.spread.SpreadStatus;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
@@ -48,7 +49,8 @@ import org.springframework.boot.health.contributor.Status;
  * <li>{@link Status#UP} otherwise
  * </ul>
  * The details have one entry per election below {@code elections}, and one per
- * transaction manager below {@code fencing}.
+ * transaction manager below {@code fencing}. If elections are spread over the nodes,
+ * {@code spread} says how.
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
@@ -67,6 +69,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
 	private final Supplier<Map<String, String>> fencing;
 
+	private final Supplier<@Nullable SpreadStatus> spread;
+
 	/**
 	 * Create a new {@code LeadershipHealthIndicator} instance.
 	 * @param electors the elections
@@ -75,11 +79,13 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	 * @param unreachableAfter how long the database may not answer before health is
 	 * {@code OUT_OF_SERVICE}
 	 * @param fencing provides the coverage of transactions, by transaction manager
+	 * @param spread provides how the elections are spread, if they are
 	 */
 	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running, Duration unreachableAfter,
-			Supplier<Map<String, String>> fencing) {
+			Supplier<Map<String, String>> fencing, Supplier<@Nullable SpreadStatus> spread) {
 		super("Leadership health check failed");
 		this.fencing = fencing;
+		this.spread = spread;
 		this.electors = electors;
 		this.running = running;
 		this.unreachableAfter = unreachableAfter;
@@ -116,6 +122,10 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		if (!coverage.isEmpty()) {
 			builder.withDetail("fencing", coverage);
 		}
+		SpreadStatus status = this.spread.get();
+		if (status != null) {
+			builder.withDetail("spread", details(status));
+		}
 	}
 
 	private boolean isSilent(ElectionStatus status) {
@@ -143,6 +153,14 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		}
 		put(details, "blockedBy", status.blockedBy());
 		put(details, "problem", status.problem());
+		return details;
+	}
+
+	private static Map<String, Object> details(SpreadStatus status) {
+		Map<String, Object> details = new LinkedHashMap<>();
+		details.put("led", status.led());
+		details.put("share", status.share());
+		put(details, "waiting", status.waiting());
 		return details;
 	}
 

@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure.metrics;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -29,6 +30,7 @@ import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.spread.SpreadStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -37,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@link MeterBinder} for the elections of this node. All meters have the tag
- * {@code election}. Gauges are computed from memory when they are read, so that they are
- * never outdated.
+ * {@code election}, except those of elections that are spread. Gauges are computed from
+ * memory when they are read, so that they are never outdated.
  */
 class LeadershipMetrics implements MeterBinder {
 
@@ -48,12 +50,16 @@ class LeadershipMetrics implements MeterBinder {
 
 	private final DefaultLeaderElectors electors;
 
+	private final Supplier<@Nullable SpreadStatus> spread;
+
 	/**
 	 * Create a new {@code LeadershipMetrics} instance.
 	 * @param electors the elections
+	 * @param spread provides how the elections are spread, if they are
 	 */
-	LeadershipMetrics(DefaultLeaderElectors electors) {
+	LeadershipMetrics(DefaultLeaderElectors electors, Supplier<@Nullable SpreadStatus> spread) {
 		this.electors = electors;
+		this.spread = spread;
 	}
 
 	@Override
@@ -76,6 +82,19 @@ class LeadershipMetrics implements MeterBinder {
 				.register(registry);
 			elector.statistics().addListener(new ListenerMeters(registry, elector.getElection()));
 		}
+		if (this.spread.get() != null) {
+			bindSpread(registry, "led", "Number of elections that this node leads", SpreadStatus::led);
+			bindSpread(registry, "share", "Number of elections that a node leads at most when they are spread evenly",
+					SpreadStatus::share);
+		}
+	}
+
+	private void bindSpread(MeterRegistry registry, String name, String description,
+			ToDoubleFunction<SpreadStatus> value) {
+		Gauge.builder(PREFIX + name, this.spread, (status) -> {
+			SpreadStatus current = status.get();
+			return (current != null) ? value.applyAsDouble(current) : Double.NaN;
+		}).description(description).register(registry);
 	}
 
 	private static void bindStatus(MeterRegistry registry, DefaultLeaderElector elector) {

@@ -20,6 +20,7 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.spread.ElectionSpread;
 import io.micrometer.core.instrument.MeterRegistry;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -42,8 +43,8 @@ public final class LeadershipMetricsAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean(name = "leadershipMetrics")
-	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors) {
-		return new LeadershipMetrics(electors);
+	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors, ElectionSpread spread) {
+		return new LeadershipMetrics(electors, spread::status);
 	}
 
 	/** Meters of durable schedules, if these are on the class path. */

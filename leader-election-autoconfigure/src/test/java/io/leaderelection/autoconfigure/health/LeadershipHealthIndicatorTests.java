@@ -128,7 +128,8 @@ class LeadershipHealthIndicatorTests {
 		given(elector.status()).willReturn(status);
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
 		willReturn(List.of(elector)).given(electors).all();
-		Health health = new LeadershipHealthIndicator(electors, () -> true, unreachableAfter, Map::of).health();
+		Health health = new LeadershipHealthIndicator(electors, () -> true, unreachableAfter, Map::of, () -> null)
+			.health();
 		assertThat(details(health, "default").get("watching")).isEqualTo(watching ? true : null);
 		return health.getStatus();
 	}
@@ -220,7 +221,8 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	private Health health(Duration unreachableAfter) {
-		return new LeadershipHealthIndicator(this.electors, () -> this.running, unreachableAfter, Map::of).health();
+		return new LeadershipHealthIndicator(this.electors, () -> this.running, unreachableAfter, Map::of, () -> null)
+			.health();
 	}
 
 	@SuppressWarnings("unchecked")

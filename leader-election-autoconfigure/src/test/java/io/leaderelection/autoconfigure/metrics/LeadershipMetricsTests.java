@@ -35,6 +35,7 @@ import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Work;
+import io.leaderelection.spread.SpreadStatus;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -65,7 +66,7 @@ class LeadershipMetricsTests {
 
 	@BeforeEach
 	void bind() {
-		new LeadershipMetrics(this.electors).bindTo(this.registry);
+		new LeadershipMetrics(this.electors, () -> null).bindTo(this.registry);
 	}
 
 	@AfterEach
@@ -73,6 +74,18 @@ class LeadershipMetricsTests {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			elector.stop().get(5, TimeUnit.SECONDS);
 		}
+	}
+
+	@Test
+	void electionsThatAreSpreadHaveGaugesWithoutElection() {
+		assertThat(this.registry.find("leader.election.led").gauge()).isNull();
+		SimpleMeterRegistry other = new SimpleMeterRegistry();
+		AtomicReference<SpreadStatus> status = new AtomicReference<>(new SpreadStatus(5, 4, "problem"));
+		new LeadershipMetrics(this.electors, status::get).bindTo(other);
+		assertThat(other.get("leader.election.led").gauge().value()).isEqualTo(5);
+		status.set(new SpreadStatus(3, 4, null));
+		assertThat(other.get("leader.election.led").gauge().value()).isEqualTo(3);
+		assertThat(other.get("leader.election.share").gauge().value()).isEqualTo(4);
 	}
 
 	@Test
@@ -119,7 +132,7 @@ class LeadershipMetricsTests {
 		DefaultLeaderElectors watching = new DefaultLeaderElectors(List.of(settings("watched")), (settings) -> store,
 				(event) -> {
 				});
-		new LeadershipMetrics(watching).bindTo(this.registry);
+		new LeadershipMetrics(watching, () -> null).bindTo(this.registry);
 		assertThat(value("leader.election.watching", "watched")).isZero();
 		watching.get("watched").start();
 		try {
@@ -199,7 +212,7 @@ class LeadershipMetricsTests {
 	void invocationsAreCountedOfMethodsKnownBeforeAndAfter() {
 		SimpleMeterRegistry later = new SimpleMeterRegistry();
 		InvocationCounts counts = this.electors.getDefault().statistics().invocations("Jobs.job");
-		new LeadershipMetrics(this.electors).bindTo(later);
+		new LeadershipMetrics(this.electors, () -> null).bindTo(later);
 		counts.refused(false);
 		for (SimpleMeterRegistry registry : List.of(this.registry, later)) {
 			assertThat(invocations(registry, "Jobs.job", "skipped")).isOne();
@@ -220,7 +233,7 @@ class LeadershipMetricsTests {
 		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),
 				(settings) -> () -> session, (event) -> {
 				});
-		new LeadershipMetrics(blocked).bindTo(this.registry);
+		new LeadershipMetrics(blocked, () -> null).bindTo(this.registry);
 		assertThat(value("leader.election.blocked", "blocked")).isZero();
 		blocked.getDefault().start();
 		try {

@@ -85,7 +85,7 @@ class MonitoringTests {
 	static void scrape() {
 		new ApplicationContextRunner().withUserConfiguration(Application.class)
 			.withBean(Jobs.class)
-			.withPropertyValues("leader-election.mode=always")
+			.withPropertyValues("leader-election.mode=always", "leader-election.spread=true")
 			.run((context) -> {
 				context.getBean(Jobs.class).job();
 				scrape = new PrometheusScrape(context.getBean(PrometheusMeterRegistry.class).scrape());

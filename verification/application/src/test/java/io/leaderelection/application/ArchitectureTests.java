@@ -109,8 +109,8 @@ class ArchitectureTests {
 			"engine.Work", "engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices",
 			"lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource",
 			"postgresql.ElectionKeys", "postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets",
-			"schedule.DurableJob", "schedule.DurableSchedules", "schedule.ScheduleStore",
-			"transaction.TransactionFencing");
+			"schedule.DurableJob", "schedule.DurableSchedules", "schedule.ScheduleStore", "spread.ElectionSpread",
+			"spread.SpreadStatus", "transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or

@@ -1,0 +1,258 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.spread;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+import io.leaderelection.Term;
+import io.leaderelection.spread.Overview.Move;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which election a node hands over, and which it leaves to others. No node asks
+ * another one: all observe the same leaders and candidates, find the same move, and do
+ * their part of it.
+ * <p>
+ * A period begins when neither a term nor the move has changed for some time. In it,
+ * nodes that lead more than the receiver leave the election of the move to others. Its
+ * leader resigns when it no longer observes them as candidates. The next term ends the
+ * period for all nodes. A period without a change is followed by a pause and another
+ * period, both twice as long as before. Periods of nodes that have observed the last
+ * change at different times overlap in this way. Not final, since seeded mistakes extend
+ * it. Confined to one thread.
+ */
+class SpreadPolicy {
+
+	/**
+	 * The time within which every node observes a change, acts on it, and is observed by
+	 * the others: watching nodes observe every 7.5 s at most, candidates every 1.5 s.
+	 */
+	static final Duration SETTLING = Duration.ofSeconds(15);
+
+	private static final int MOST_DOUBLINGS = 6;
+
+	private final String node;
+
+	private final ElectionSpread.Settings settings;
+
+	private final long lease;
+
+	/** The last part of a period, in which no hand-over begins. */
+	private final long lastPart;
+
+	private final Map<String, Long> leaderless = new HashMap<>();
+
+	private Object known = Map.of();
+
+	/** When that has last changed. */
+	private long since;
+
+	/** When this node was last within its limit, or resigned since it was not. */
+	private long limited;
+
+	/** The term that this node has resigned from last since it was above its limit. */
+	private @Nullable Term limitedTerm;
+
+	private int ledAtLimit;
+
+	private int limitDoublings;
+
+	private @Nullable Move resigned;
+
+	/**
+	 * The number of the first period in which this node may resign: a later one with each
+	 * resignation, until one has helped.
+	 */
+	private int firstPeriod;
+
+	SpreadPolicy(String node, ElectionSpread.Settings settings, Duration lease, Duration drainTimeout, long now) {
+		this.node = node;
+		this.settings = settings;
+		this.lease = lease.toNanos();
+		this.lastPart = drainTimeout.plus(SETTLING).toNanos();
+		this.since = now;
+		this.limited = now;
+	}
+
+	/**
+	 * Decide what this node does now.
+	 * @param now the time in nanoseconds
+	 * @param seen what this node observes now
+	 */
+	Decision decide(long now, Overview seen) {
+		Move move = (this.settings.enabled() && seen.unknown() == null) ? move(seen) : null;
+		observe(now, seen, move);
+		int period = period(now - this.since);
+		Set<String> left = exceeded(now, seen);
+		if (move != null && period >= 0 && isToLeave(seen, move)) {
+			left.add(move.election());
+		}
+		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(seen, move, period));
+		String exceeding = exceeding(now, seen);
+		if (exceeding != null) {
+			return new Decision(left, exceeding, "max-led", status);
+		}
+		if (move != null && isEarly(now, period) && isToResign(seen, move, period)) {
+			this.resigned = move;
+			this.firstPeriod = Math.min(period, MOST_DOUBLINGS) + 1;
+			return new Decision(left, move.election(), "spread", status);
+		}
+		return new Decision(left, null, null, status);
+	}
+
+	/**
+	 * Without a known leader, an election neither moves nor counts as changed: the store
+	 * may only be unreachable from this node.
+	 */
+	private void observe(long now, Overview seen, @Nullable Move move) {
+		this.leaderless.keySet().removeAll(seen.leaders().keySet());
+		seen.elections()
+			.stream()
+			.filter((election) -> !seen.leaders().containsKey(election))
+			.forEach((election) -> this.leaderless.putIfAbsent(election, now));
+		if (seen.unknown() != null) {
+			return;
+		}
+		// A leader may be missed, a term is not: every later one differs from it
+		Object state = Arrays.asList(seen.terms(), move);
+		if (!state.equals(this.known)) {
+			this.known = state;
+			this.since = now;
+		}
+		if (move == null) {
+			this.firstPeriod = 0;
+		}
+		Move last = this.resigned;
+		String winner = (last != null) ? seen.leaders().get(last.election()) : null;
+		if (last != null && winner != null && !winner.equals(this.node) && period(now - this.since) >= 0) {
+			this.resigned = null;
+			this.firstPeriod = (seen.led(winner) <= last.most() + 1) ? 0 : this.firstPeriod;
+		}
+	}
+
+	/**
+	 * Return the elections that this node leaves to others since it leads as many as it
+	 * may. An election without a leader for a lease is not among them: a limit must not
+	 * prevent one.
+	 */
+	private Set<String> exceeded(long now, Overview seen) {
+		Set<String> left = new TreeSet<>();
+		if (seen.led(this.node) >= this.settings.maxLed()) {
+			left.addAll(seen.elections());
+			this.leaderless.forEach((election, since) -> {
+				if (now - since >= this.lease) {
+					left.remove(election);
+				}
+			});
+		}
+		return left;
+	}
+
+	/**
+	 * Return the election to hand over because of the limit, if it is time: after the
+	 * last hand-over, and when other nodes have reached their own limit meanwhile. The
+	 * time doubles while this does not help.
+	 */
+	private @Nullable String exceeding(long now, Overview seen) {
+		int led = seen.led(this.node);
+		if (led <= this.settings.maxLed()) {
+			this.limited = now;
+		}
+		Term term = this.limitedTerm;
+		// A resignation may also have been refused
+		boolean handsOver = term != null && seen.isLed(this.node, term) && now - this.limited < this.lastPart;
+		String election = seen.removable(this.node);
+		if (handsOver || election == null || now - this.limited < SETTLING.toNanos() << this.limitDoublings) {
+			return null;
+		}
+		this.limitDoublings = (led >= this.ledAtLimit && this.limitedTerm != null)
+				? Math.min(this.limitDoublings + 1, MOST_DOUBLINGS) : 0;
+		this.ledAtLimit = led;
+		this.limitedTerm = seen.terms().get(election);
+		this.limited = now;
+		return election;
+	}
+
+	@Nullable Move move(Overview seen) {
+		return seen.move();
+	}
+
+	boolean isToLeave(Overview seen, Move move) {
+		return !move.from().equals(this.node) && seen.led(this.node) > move.most();
+	}
+
+	boolean isToResign(Overview seen, Move move, int period) {
+		return move.from().equals(this.node) && period >= this.firstPeriod && seen.isReady(move);
+	}
+
+	/**
+	 * Return the number of the period at some time after the last change, or -1 between
+	 * two periods.
+	 */
+	int period(long calm) {
+		long pause = this.settings.hold().toNanos();
+		long length = this.lastPart + SETTLING.toNanos();
+		long remaining = calm - pause;
+		int period = 0;
+		while (remaining >= length << Math.min(period, MOST_DOUBLINGS)) {
+			remaining -= length << Math.min(period, MOST_DOUBLINGS);
+			period++;
+			remaining -= pause << Math.min(period, MOST_DOUBLINGS);
+		}
+		return (remaining >= 0) ? period : -1;
+	}
+
+	/**
+	 * Return whether a hand-over that begins now ends within this period.
+	 */
+	private boolean isEarly(long now, int period) {
+		return period >= 0 && period == period(now - this.since + this.lastPart);
+	}
+
+	private @Nullable String waiting(Overview seen, @Nullable Move move, int period) {
+		String unknown = seen.unknown();
+		if (unknown != null) {
+			return "no leader of '" + unknown + "' is known";
+		}
+		if (seen.led(this.node) > this.settings.maxLed()) {
+			return "this node leads more than max-led";
+		}
+		if (move == null) {
+			return null;
+		}
+		return (period < 0) ? "leaders or nodes have changed, or a hand-over did not help"
+				: "'" + move.election() + "' is to be handed over";
+	}
+
+	/**
+	 * What a node does.
+	 *
+	 * @param left the elections that it leaves to other candidates, unless it leads them
+	 * @param resign the election that it hands over, or {@code null}
+	 * @param cause why it hands that over, or {@code null}
+	 * @param status the status
+	 */
+	record Decision(Set<String> left, @Nullable String resign, @Nullable String cause, SpreadStatus status) {
+
+	}
+
+}

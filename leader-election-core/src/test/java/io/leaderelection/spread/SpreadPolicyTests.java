@@ -1,0 +1,191 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.spread;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import io.leaderelection.Term;
+import io.leaderelection.spread.ElectionSpread.Settings;
+import io.leaderelection.spread.Overview.Move;
+import io.leaderelection.spread.Overview.Observation;
+import io.leaderelection.spread.SpreadPolicy.Decision;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link SpreadPolicy} and {@link Overview}.
+ */
+@Tag("ring1")
+class SpreadPolicyTests {
+
+	private static final Duration HOLD = Duration.ofMinutes(1);
+
+	private static final Duration LEASE = Duration.ofSeconds(5);
+
+	/** Of the nodes a, b and so on. */
+	private final Map<String, Integer> candidates = new LinkedHashMap<>();
+
+	private final Map<String, Observation> elections = new HashMap<>();
+
+	private long now;
+
+	@Test
+	void moveIsFromTheLeaderOfTheMostElectionsTiesByName() {
+		assertThat(led(6, 6, 4, 0).move()).isEqualTo(new Move("e00", "a", 0));
+		assertThat(led(5, 7, 5).move()).isEqualTo(new Move("e05", "b", 5));
+		assertThat(led(4, 4, 5).move()).isNull();
+	}
+
+	@Test
+	void moveIsAmongNodesOfTheHighestPriority() {
+		this.candidates.put("a", 5);
+		assertThat(led(6, 0).move()).isNull();
+		this.candidates.put("c", 5);
+		assertThat(led(6, 0, 3).move()).isEqualTo(new Move("e00", "a", 3));
+		this.candidates.put("b", 10);
+		assertThat(led(6, 0, 3).move()).isNull();
+	}
+
+	@Test
+	void leaderResignsWhenOthersHaveLeftTheElection() {
+		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
+		Overview all = led(6, 5, 0);
+		assertThat(policy.decide(this.now, all).resign()).isNull();
+		this.now += HOLD.toNanos();
+		assertThat(policy.decide(this.now, all).resign()).isNull();
+		Decision decision = policy.decide(this.now, without("e00", "b"));
+		assertThat(decision).isEqualTo(
+				new Decision(decision.left(), "e00", "spread", new SpreadStatus(6, 4, "'e00' is to be handed over")));
+		assertThat(decision.left()).isEmpty();
+		assertThat(policy.decide(this.now, without("e00", "b")).resign()).isNull();
+	}
+
+	@Test
+	void nodeThatLeadsMoreThanTheReceiverLeavesTheElection() {
+		SpreadPolicy policy = policy("b", true, Settings.UNLIMITED);
+		Overview all = led(6, 5, 0);
+		assertThat(policy.decide(this.now, all).left()).isEmpty();
+		this.now += HOLD.toNanos();
+		assertThat(policy.decide(this.now, all).left()).containsExactly("e00");
+		elect("e00", "c", 2);
+		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).isEmpty();
+		assertThat(policy("c", true, Settings.UNLIMITED).decide(this.now + HOLD.toNanos(), all).left()).isEmpty();
+	}
+
+	@Test
+	void nothingMovesWhileLeaderIsUnknown() {
+		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
+		policy.decide(this.now, led(6, 0));
+		this.elections.put("e03", new Observation(null, null, this.candidates));
+		this.now += HOLD.toNanos();
+		Decision decision = policy.decide(this.now, new Overview(this.elections));
+		assertThat(decision.resign()).isNull();
+		assertThat(decision.status().waiting()).isEqualTo("no leader of 'e03' is known");
+		elect("e03", "a", 1);
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e00");
+	}
+
+	@Test
+	void laterTermOfTheSameLeaderIsChange() {
+		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
+		policy.decide(this.now, led(6, 0));
+		this.now += HOLD.toNanos() / 2;
+		elect("e03", "a", 2);
+		policy.decide(this.now, new Overview(this.elections));
+		this.now += HOLD.toNanos() / 2;
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isNull();
+		this.now += HOLD.toNanos() / 2;
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e00");
+	}
+
+	@Test
+	void nodeAtItsLimitLeavesElectionsUnlessTheyHaveNoLeader() {
+		SpreadPolicy policy = policy("a", false, 2);
+		assertThat(policy.decide(this.now, led(2, 2)).left()).contains("e02", "e03");
+		this.elections.put("e03", new Observation(null, null, Map.of()));
+		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).contains("e02", "e03");
+		this.now += LEASE.toNanos();
+		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).contains("e02").doesNotContain("e03");
+		assertThat(policy.decide(this.now, led(1, 3)).left()).isEmpty();
+	}
+
+	@Test
+	void nodeAboveItsLimitHandsOverOneElectionAfterTheOther() {
+		SpreadPolicy policy = policy("a", false, 2);
+		assertThat(policy.decide(this.now, led(4, 0)).resign()).isNull();
+		this.now += SpreadPolicy.SETTLING.toNanos();
+		assertThat(policy.decide(this.now, led(4, 0))).extracting(Decision::resign, Decision::cause)
+			.containsExactly("e00", "max-led");
+		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
+		assertThat(policy.decide(this.now, led(4, 0)).resign()).as("while it hands over").isNull();
+		led(4, 0);
+		elect("e00", "b", 5);
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e01");
+		elect("e01", "b", 6);
+		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isNull();
+		this.now += SpreadPolicy.SETTLING.toNanos() / 2;
+		elect("e00", "a", 7);
+		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).as("a moment later").isNull();
+	}
+
+	@Test
+	void nodeAboveItsLimitRepeatsWhatWasRefused() {
+		SpreadPolicy policy = policy("a", false, 2);
+		policy.decide(this.now, led(4, 0));
+		this.now += SpreadPolicy.SETTLING.toNanos();
+		assertThat(policy.decide(this.now, led(4, 0)).resign()).isEqualTo("e00");
+		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
+		assertThat(policy.decide(this.now, led(4, 0)).resign()).isEqualTo("e00");
+	}
+
+	private SpreadPolicy policy(String node, boolean enabled, int maxLed) {
+		return new SpreadPolicy(node, new Settings(enabled, maxLed, HOLD), LEASE, Duration.ofSeconds(20), this.now);
+	}
+
+	private Overview led(int... numbers) {
+		this.elections.clear();
+		this.candidates.keySet().removeIf((node) -> node.charAt(0) - 'a' >= numbers.length);
+		for (int i = 0; i < numbers.length; i++) {
+			String node = Character.toString('a' + i);
+			this.candidates.putIfAbsent(node, 0);
+			for (int j = 0; j < numbers[i]; j++) {
+				elect("e%02d".formatted(this.elections.size()), node, 1);
+			}
+		}
+		return new Overview(this.elections);
+	}
+
+	private void elect(String election, String leader, long term) {
+		this.elections.put(election, new Observation(leader,
+				new Term(0, 1, term * 100 + Integer.parseInt(election.substring(1))), this.candidates));
+	}
+
+	private Overview without(String election, String candidate) {
+		Map<String, Integer> others = new HashMap<>(this.candidates);
+		others.remove(candidate);
+		Map<String, Observation> all = new HashMap<>(this.elections);
+		all.put(election, new Observation("a", new Term(0, 1, 100), others));
+		return new Overview(all);
+	}
+
+}
