@@ -67,7 +67,7 @@ public class FailoverNode {
 		thread.start();
 	}
 
-	private static void endWithParent() {
+	static void endWithParent() {
 		try {
 			while (System.in.read() >= 0) {
 				// Nothing is ever written to it

@@ -1,0 +1,241 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.benchmarks;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeaderElectors;
+import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+
+import org.springframework.boot.Banner;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.EventListener;
+
+/**
+ * The handle of a node of {@link SpreadBenchmark}: an application with several elections,
+ * each with leader work, in a JVM of its own.
+ */
+final class SpreadNode implements AutoCloseable {
+
+	private static final String PREFIX = "@spread ";
+
+	private static final long LIMIT_SECONDS = 120;
+
+	private static final int LINES_KEPT = 50;
+
+	private final String id;
+
+	private final Observer observer;
+
+	private final Process process;
+
+	private final CompletableFuture<Void> started = new CompletableFuture<>();
+
+	private final CompletableFuture<Void> ended = new CompletableFuture<>();
+
+	private final Deque<String> output = new ConcurrentLinkedDeque<>();
+
+	/**
+	 * Start a node.
+	 * @param id its id
+	 * @param arguments its command line
+	 * @param observer what is called with all that it reports
+	 */
+	SpreadNode(String id, List<String> arguments, Observer observer) {
+		this.id = id;
+		this.observer = observer;
+		List<String> command = new ArrayList<>(
+				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m",
+						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
+						Application.class.getName(), "--leader-election.node-id=" + id));
+		command.addAll(arguments);
+		try {
+			this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		FailoverNode.start(this::read, "output of " + id);
+	}
+
+	private void read() {
+		try (BufferedReader lines = this.process.inputReader()) {
+			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+				accept(line);
+			}
+		}
+		catch (IOException ex) {
+			this.output.add(ex.toString());
+		}
+		this.started.completeExceptionally(new IllegalStateException(describeEnd()));
+		this.ended.complete(null);
+	}
+
+	private void accept(String line) {
+		if (!line.startsWith(PREFIX)) {
+			this.output.add(line);
+			if (this.output.size() > LINES_KEPT) {
+				this.output.poll();
+			}
+			return;
+		}
+		String[] words = line.substring(PREFIX.length()).split(" ");
+		switch (words[0]) {
+			case "STARTED" -> this.started.complete(null);
+			case "GRANTED" -> this.observer.granted(this, words[1], Long.parseLong(words[2]));
+			case "REVOKED" -> this.observer.revoked(this, words[1], Reason.valueOf(words[2]));
+			case "INTERRUPTED" -> this.observer.interrupted(this, words[1]);
+			default -> throw new IllegalStateException("Unknown report " + line);
+		}
+	}
+
+	void awaitStarted() throws Exception {
+		this.started.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+	}
+
+	boolean hasEnded() {
+		return this.ended.isDone();
+	}
+
+	String describeEnd() {
+		return this.id + " has ended:\n" + String.join("\n", this.output);
+	}
+
+	/**
+	 * Sends SIGTERM and waits until the process has ended.
+	 */
+	void stop() throws Exception {
+		this.process.toHandle().destroy();
+		this.ended.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+	}
+
+	/**
+	 * Sends SIGSTOP or SIGCONT.
+	 */
+	void signal(String signal) throws IOException, InterruptedException {
+		int status = new ProcessBuilder("kill", "-" + signal, String.valueOf(this.process.pid())).start().waitFor();
+		if (status != 0) {
+			throw new IllegalStateException("kill -" + signal + " failed with status " + status);
+		}
+	}
+
+	/**
+	 * Sends SIGKILL, without a process in between.
+	 */
+	void kill() {
+		this.process.toHandle().destroyForcibly();
+	}
+
+	@Override
+	public void close() {
+		kill();
+		this.ended.orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS).join();
+	}
+
+	@Override
+	public String toString() {
+		return this.id;
+	}
+
+	/**
+	 * What is told about all nodes, on a thread per node.
+	 */
+	interface Observer {
+
+		void granted(SpreadNode node, String election, long term);
+
+		void revoked(SpreadNode node, String election, Reason reason);
+
+		void interrupted(SpreadNode node, String election);
+
+	}
+
+	/**
+	 * The application.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	public static class Application {
+
+		private static final long WORK_MILLIS = 200;
+
+		public static void main(String[] args) {
+			FailoverNode.start(FailoverNode::endWithParent, "parent");
+			SpringApplication application = new SpringApplication(Application.class);
+			application.setWebApplicationType(WebApplicationType.NONE);
+			application.setBannerMode(Banner.Mode.OFF);
+			application.setKeepAlive(true);
+			LeaderElectors electors = application.run(args).getBean(LeaderElectors.class);
+			electors.forEach((elector) -> FailoverNode.start(() -> work(elector), "work of " + elector.getElection()));
+			report("STARTED");
+		}
+
+		private static void work(LeaderElector elector) {
+			try {
+				while (true) {
+					if (!elector.runIfLeader(() -> work(elector.getElection()))) {
+						elector.awaitLeadership(Duration.ofSeconds(1));
+					}
+				}
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
+		private static void work(String election) {
+			try {
+				Thread.sleep(WORK_MILLIS);
+			}
+			catch (InterruptedException ex) {
+				report("INTERRUPTED " + election);
+			}
+		}
+
+		private static void report(String report) {
+			System.out.println(PREFIX + report);
+		}
+
+		@EventListener
+		void granted(LeadershipGrantedEvent event) {
+			report("GRANTED " + event.getElection() + " " + event.getLeadership().getTerm().toLong());
+		}
+
+		@EventListener
+		void revoked(LeadershipRevokedEvent event) {
+			report("REVOKED " + event.getElection() + " " + event.getReason());
+		}
+
+	}
+
+}
