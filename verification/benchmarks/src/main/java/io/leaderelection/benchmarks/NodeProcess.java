@@ -16,22 +16,15 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The handle of a node in a JVM of its own, which does not use the optimizing compiler:
- * what a failover runs is never compiled by it in production either.
+ * The handle of a node in a JVM of its own.
  */
 final class NodeProcess implements AutoCloseable {
 
@@ -42,17 +35,13 @@ final class NodeProcess implements AutoCloseable {
 
 	private static final long LIMIT_SECONDS = 60;
 
-	private static final int LINES_KEPT = 50;
-
 	private final String name;
 
 	private final Network network;
 
-	private final Process process;
+	private final NodeJvm jvm;
 
 	private final Map<Report, CompletableFuture<Long>> reports = new EnumMap<>(Report.class);
-
-	private final Deque<String> output = new ConcurrentLinkedDeque<>();
 
 	/**
 	 * Start a node.
@@ -66,44 +55,14 @@ final class NodeProcess implements AutoCloseable {
 		for (Report report : Report.values()) {
 			this.reports.put(report, new CompletableFuture<>());
 		}
-		List<String> command = new ArrayList<>(
-				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m",
-						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-						FailoverNode.class.getName(), "--leader-election.node-id=" + name));
-		command.addAll(arguments);
-		try {
-			this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		FailoverNode.start(this::read, "output of " + name);
+		this.jvm = new NodeJvm(name, FailoverNode.class, "128m", arguments, PREFIX, this::accept);
+		this.jvm.ended()
+			.thenRun(() -> this.reports.values().forEach((report) -> report.completeExceptionally(this.jvm.failure())));
 	}
 
-	private void read() {
-		try (BufferedReader lines = this.process.inputReader()) {
-			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-				accept(line);
-			}
-		}
-		catch (IOException ex) {
-			this.output.add(ex.toString());
-		}
-		IllegalStateException ended = new IllegalStateException(
-				this.name + " has ended:\n" + String.join("\n", this.output));
-		this.reports.values().forEach((report) -> report.completeExceptionally(ended));
-	}
-
-	private void accept(String line) {
-		if (line.startsWith(PREFIX)) {
-			String[] words = line.substring(PREFIX.length()).split(" ", 2);
-			get(Report.valueOf(words[0])).complete(Long.valueOf(words[1]));
-			return;
-		}
-		this.output.add(line);
-		if (this.output.size() > LINES_KEPT) {
-			this.output.poll();
-		}
+	private void accept(String report) {
+		String[] words = report.split(" ", 2);
+		get(Report.valueOf(words[0])).complete(Long.valueOf(words[1]));
 	}
 
 	private CompletableFuture<Long> get(Report report) {
@@ -139,28 +98,24 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Sends SIGTERM, without a process in between. The process itself would close the
-	 * pipes as well.
+	 * Sends SIGTERM.
 	 */
 	void terminate() {
-		this.process.toHandle().destroy();
+		this.jvm.terminate();
 	}
 
 	/**
-	 * Sends SIGKILL, without a process in between.
+	 * Sends SIGKILL.
 	 */
 	void kill() {
-		this.process.toHandle().destroyForcibly();
+		this.jvm.kill();
 	}
 
 	/**
 	 * Sends SIGSTOP or SIGCONT.
 	 */
 	void signal(String signal) throws IOException, InterruptedException {
-		int status = new ProcessBuilder("kill", "-" + signal, String.valueOf(this.process.pid())).start().waitFor();
-		if (status != 0) {
-			throw new IllegalStateException("kill -" + signal + " failed with status " + status);
-		}
+		this.jvm.signal(signal);
 	}
 
 	/**
@@ -174,14 +129,7 @@ final class NodeProcess implements AutoCloseable {
 	public void close() {
 		kill();
 		this.network.close();
-		try {
-			if (!this.process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)) {
-				throw new IllegalStateException(this.name + " does not end");
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
+		this.jvm.close();
 	}
 
 	@Override

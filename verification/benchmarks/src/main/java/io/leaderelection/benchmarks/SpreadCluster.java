@@ -167,7 +167,7 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 					return this.changed;
 				}
 				this.nodes.stream().filter(SpreadNode::hasEnded).findFirst().ifPresent((node) -> {
-					throw new IllegalStateException(node.describeEnd());
+					throw node.failure();
 				});
 			}
 			Thread.sleep(20);

@@ -16,16 +16,10 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
@@ -51,19 +45,13 @@ final class SpreadNode implements AutoCloseable {
 
 	private static final long LIMIT_SECONDS = 120;
 
-	private static final int LINES_KEPT = 50;
-
 	private final String id;
 
 	private final Observer observer;
 
-	private final Process process;
+	private final NodeJvm jvm;
 
 	private final CompletableFuture<Void> started = new CompletableFuture<>();
-
-	private final CompletableFuture<Void> ended = new CompletableFuture<>();
-
-	private final Deque<String> output = new ConcurrentLinkedDeque<>();
 
 	/**
 	 * Start a node.
@@ -74,48 +62,18 @@ final class SpreadNode implements AutoCloseable {
 	SpreadNode(String id, List<String> arguments, Observer observer) {
 		this.id = id;
 		this.observer = observer;
-		List<String> command = new ArrayList<>(
-				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m",
-						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-						Application.class.getName(), "--leader-election.node-id=" + id));
-		command.addAll(arguments);
-		try {
-			this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		FailoverNode.start(this::read, "output of " + id);
+		this.jvm = new NodeJvm(id, Application.class, "64m", arguments, PREFIX, this::accept);
+		this.jvm.ended().thenRun(() -> this.started.completeExceptionally(this.jvm.failure()));
 	}
 
-	private void read() {
-		try (BufferedReader lines = this.process.inputReader()) {
-			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-				accept(line);
-			}
-		}
-		catch (IOException ex) {
-			this.output.add(ex.toString());
-		}
-		this.started.completeExceptionally(new IllegalStateException(describeEnd()));
-		this.ended.complete(null);
-	}
-
-	private void accept(String line) {
-		if (!line.startsWith(PREFIX)) {
-			this.output.add(line);
-			if (this.output.size() > LINES_KEPT) {
-				this.output.poll();
-			}
-			return;
-		}
-		String[] words = line.substring(PREFIX.length()).split(" ");
+	private void accept(String report) {
+		String[] words = report.split(" ");
 		switch (words[0]) {
 			case "STARTED" -> this.started.complete(null);
 			case "GRANTED" -> this.observer.granted(this, words[1], Long.parseLong(words[2]));
 			case "REVOKED" -> this.observer.revoked(this, words[1], Reason.valueOf(words[2]));
 			case "INTERRUPTED" -> this.observer.interrupted(this, words[1]);
-			default -> throw new IllegalStateException("Unknown report " + line);
+			default -> throw new IllegalStateException("Unknown report " + report);
 		}
 	}
 
@@ -124,42 +82,38 @@ final class SpreadNode implements AutoCloseable {
 	}
 
 	boolean hasEnded() {
-		return this.ended.isDone();
+		return this.jvm.ended().isDone();
 	}
 
-	String describeEnd() {
-		return this.id + " has ended:\n" + String.join("\n", this.output);
+	IllegalStateException failure() {
+		return this.jvm.failure();
 	}
 
 	/**
 	 * Sends SIGTERM and waits until the process has ended.
 	 */
 	void stop() throws Exception {
-		this.process.toHandle().destroy();
-		this.ended.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+		this.jvm.terminate();
+		this.jvm.ended().get(LIMIT_SECONDS, TimeUnit.SECONDS);
 	}
 
 	/**
 	 * Sends SIGSTOP or SIGCONT.
 	 */
 	void signal(String signal) throws IOException, InterruptedException {
-		int status = new ProcessBuilder("kill", "-" + signal, String.valueOf(this.process.pid())).start().waitFor();
-		if (status != 0) {
-			throw new IllegalStateException("kill -" + signal + " failed with status " + status);
-		}
+		this.jvm.signal(signal);
 	}
 
 	/**
-	 * Sends SIGKILL, without a process in between.
+	 * Sends SIGKILL.
 	 */
 	void kill() {
-		this.process.toHandle().destroyForcibly();
+		this.jvm.kill();
 	}
 
 	@Override
 	public void close() {
-		kill();
-		this.ended.orTimeout(LIMIT_SECONDS, TimeUnit.SECONDS).join();
+		this.jvm.close();
 	}
 
 	@Override
