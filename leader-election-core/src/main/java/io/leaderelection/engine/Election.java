@@ -424,18 +424,19 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * this node does not hold the lock. Does not wait.
 	 */
 	void leaveToOthers(Duration time) {
-		ElectionState before = this.state;
-		if (apply((state, now) -> this.transitions.leaveToOthers(state, now, time.toNanos())) != before) {
-			wakeUp();
-		}
+		applyAndWakeUp((state, now) -> this.transitions.leaveToOthers(state, now, time.toNanos()));
 	}
 
 	/**
 	 * Resume the candidacy if it is suspended for this cause.
 	 */
 	void resumeCandidacy(Suspension cause) {
+		applyAndWakeUp((state, now) -> this.transitions.resume(state, cause));
+	}
+
+	private void applyAndWakeUp(Step step) {
 		ElectionState before = this.state;
-		if (apply((state, now) -> this.transitions.resume(state, cause)) != before) {
+		if (apply(step) != before) {
 			wakeUp();
 		}
 	}

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -95,18 +96,13 @@ public final class ElectionSpread {
 	}
 
 	private SpreadPolicy policy() {
-		Duration lease = Duration.ZERO;
-		Duration drainTimeout = Duration.ZERO;
-		for (DefaultLeaderElector elector : this.electors.all()) {
-			lease = longer(lease, elector.status().lease());
-			drainTimeout = longer(drainTimeout, elector.drainTimeout());
-		}
-		return new SpreadPolicy(SessionNames.key(this.electors.getDefault().getNodeId()), this.settings, lease,
-				drainTimeout, System.nanoTime());
+		return new SpreadPolicy(SessionNames.key(this.electors.getDefault().getNodeId()), this.settings,
+				longest((elector) -> elector.status().lease()), longest(DefaultLeaderElector::drainTimeout),
+				System.nanoTime());
 	}
 
-	private static Duration longer(Duration first, Duration second) {
-		return (first.compareTo(second) > 0) ? first : second;
+	private Duration longest(Function<DefaultLeaderElector, Duration> time) {
+		return this.electors.all().stream().map(time).max(Duration::compareTo).orElseThrow();
 	}
 
 	private void compare(SpreadPolicy policy) {

@@ -106,7 +106,7 @@ final class Overview {
 
 	/**
 	 * Return the next move: from the leader of the most elections to the candidate of the
-	 * fewest, ties by name. It reduces the difference between two nodes of equal
+	 * fewest, ties by name. It reduces the difference between two nodes of the highest
 	 * priority, or else is {@code null}.
 	 */
 	@Nullable Move move() {

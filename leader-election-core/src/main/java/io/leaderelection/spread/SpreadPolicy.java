@@ -102,14 +102,14 @@ class SpreadPolicy {
 		Move move = (this.settings.enabled() && seen.unknown() == null) ? move(seen) : null;
 		observe(now, seen, move);
 		int period = period(now - this.since);
-		Set<String> left = exceeded(now, seen);
+		Set<String> left = leftAtLimit(now, seen);
 		if (move != null && period >= 0 && isToLeave(seen, move)) {
 			left.add(move.election());
 		}
 		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(seen, move, period));
-		String exceeding = exceeding(now, seen);
-		if (exceeding != null) {
-			return new Decision(left, exceeding, "max-led", status);
+		String aboveLimit = aboveLimit(now, seen);
+		if (aboveLimit != null) {
+			return new Decision(left, aboveLimit, "max-led", status);
 		}
 		if (move != null && isEarly(now, period) && isToResign(seen, move, period)) {
 			this.resigned = move;
@@ -154,7 +154,7 @@ class SpreadPolicy {
 	 * may. An election without a leader for a lease is not among them: a limit must not
 	 * prevent one.
 	 */
-	private Set<String> exceeded(long now, Overview seen) {
+	private Set<String> leftAtLimit(long now, Overview seen) {
 		Set<String> left = new TreeSet<>();
 		if (seen.led(this.node) >= this.settings.maxLed()) {
 			left.addAll(seen.elections());
@@ -172,7 +172,7 @@ class SpreadPolicy {
 	 * last hand-over, and when other nodes have reached their own limit meanwhile. The
 	 * time doubles while this does not help.
 	 */
-	private @Nullable String exceeding(long now, Overview seen) {
+	private @Nullable String aboveLimit(long now, Overview seen) {
 		int led = seen.led(this.node);
 		if (led <= this.settings.maxLed()) {
 			this.limited = now;
@@ -211,14 +211,15 @@ class SpreadPolicy {
 	int period(long calm) {
 		long pause = this.settings.hold().toNanos();
 		long length = this.lastPart + SETTLING.toNanos();
-		long remaining = calm - pause;
-		int period = 0;
-		while (remaining >= length << Math.min(period, MOST_DOUBLINGS)) {
-			remaining -= length << Math.min(period, MOST_DOUBLINGS);
-			period++;
-			remaining -= pause << Math.min(period, MOST_DOUBLINGS);
+		long remaining = calm;
+		for (int period = 0;; period++) {
+			int doublings = Math.min(period, MOST_DOUBLINGS);
+			remaining -= pause << doublings;
+			if (remaining < length << doublings) {
+				return (remaining >= 0) ? period : -1;
+			}
+			remaining -= length << doublings;
 		}
-		return (remaining >= 0) ? period : -1;
 	}
 
 	/**

@@ -53,40 +53,38 @@ class SpreadSimulationTests {
 	@Test
 	void spreadsElectionsWithTheFewestHandOvers() {
 		for (int[] led : STATES) {
-			assertThat(histories(2, (history) -> evenness(history, SpreadMistake.NONE, led))).as("seeds").isEmpty();
+			assertFine(2, (history) -> evenness(history, SpreadMistake.NONE, led));
 		}
 	}
 
 	@Test
 	void spreadsManyElections() {
-		assertThat(histories(1, (history) -> evenness(history, SpreadMistake.NONE, 20, 0, 0, 0, 0, 0, 0, 0)))
-			.as("seeds")
-			.isEmpty();
+		assertFine(1, (history) -> evenness(history, SpreadMistake.NONE, 20, 0, 0, 0, 0, 0, 0, 0));
 	}
 
 	@Test
 	void spreadsElectionsAfterFaults() {
-		assertThat(histories(HISTORIES, (history) -> faults(history, SpreadMistake.NONE))).as("seeds").isEmpty();
+		assertFine(HISTORIES, (history) -> faults(history, SpreadMistake.NONE));
 	}
 
 	@Test
 	void handsOverLessOftenToNodeThatCannotLead() {
-		assertThat(histories(1, (history) -> unusable(history, SpreadMistake.NONE))).as("seeds").isEmpty();
+		assertFine(1, (history) -> unusable(history, SpreadMistake.NONE));
 	}
 
 	@Test
 	void leavesLessOftenToNodeThatDoesNotTakePart() {
-		assertThat(histories(1, (history) -> stranger(history, SpreadMistake.NONE))).as("seeds").isEmpty();
+		assertFine(1, (history) -> stranger(history, SpreadMistake.NONE));
 	}
 
 	@Test
 	void keepsLimit() {
-		assertThat(histories(5, (history) -> limit(history, SpreadMistake.NONE))).as("seeds").isEmpty();
+		assertFine(5, (history) -> limit(history, SpreadMistake.NONE));
 	}
 
 	@Test
 	void doesNotMoveElectionsForEverIfLimitsAreTooLow() {
-		assertThat(histories(2, (history) -> lowLimit(history, SpreadMistake.NONE))).as("seeds").isEmpty();
+		assertFine(2, (history) -> lowLimit(history, SpreadMistake.NONE));
 	}
 
 	@ParameterizedTest
@@ -105,11 +103,11 @@ class SpreadSimulationTests {
 			.anyMatch((violations) -> !violations.isEmpty())).isTrue();
 	}
 
-	private Map<Long, List<String>> histories(int number, LongFunction<List<String>> history) {
+	private void assertFine(int number, LongFunction<List<String>> history) {
 		Map<Long, List<String>> violations = new TreeMap<>();
 		LongStream.range(this.seed, this.seed + number).forEach((next) -> violations.put(next, history.apply(next)));
 		violations.values().removeIf(List::isEmpty);
-		return violations;
+		assertThat(violations).as("by seed").isEmpty();
 	}
 
 	/**
