@@ -152,12 +152,14 @@ final class ElectionDefinitions {
 		properties.partitions().forEach((name, number) -> {
 			String property = PREFIX + "partitions." + name;
 			rejectIf(number < 1 || number > MOST_PARTITIONS, property, number,
-					"It is the number of elections, each of which has sessions or rows of its own.",
-					"Set a number from 1 to " + MOST_PARTITIONS + ", the same on all nodes.");
+					"It is not a number of elections from 1 to " + MOST_PARTITIONS + ".",
+					"Set such a number, the same on all nodes, or remove the property.");
 			for (String partition : partitions(name, number)) {
 				checkName(property, partition);
 				rejectIf(definitions.stream().anyMatch((other) -> other.election().equals(partition)), property, number,
-						"There is another election '" + partition + "'.", "Rename one of the two.");
+						"There is another election '" + partition
+								+ "'. A partition has the properties of the default election.",
+						"Rename one of the two.");
 				definitions.add(new Reader(properties, null, partition, phaseTimeout).read(nodeId));
 			}
 		});
@@ -182,7 +184,7 @@ final class ElectionDefinitions {
 
 	private static void checkMaxLed(@Nullable Integer maxLed) {
 		rejectIf(maxLed != null && maxLed < 1, PREFIX + "max-led", maxLed,
-				"A node that leads no election is no candidate.",
+				"It is not positive, but a node that is a candidate must be allowed to lead.",
 				"Set at least 1, or remove it for no limit. To keep this node from leading, set " + PREFIX
 						+ "candidate=false.");
 	}

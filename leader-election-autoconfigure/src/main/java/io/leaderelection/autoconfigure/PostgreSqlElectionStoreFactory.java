@@ -176,7 +176,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 		if (count > MANY_ELECTIONS && !isTable()) {
 			logger.warn("There are " + count + " elections, so the leader and each standby of all of them keep " + count
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
-					+ "election");
+					+ "election. With leader-election.store=table, a node keeps one connection for all elections");
 		}
 		if (isTable()) {
 			logger.info("Elections use leases in the table " + this.properties.tableName());

@@ -306,7 +306,7 @@ class ElectionDefinitionsTests {
 	@ValueSource(strings = { "-1", "0", "1001" })
 	void partitionsMustBeFromOneToAThousand(String number) {
 		refused("leader-election.partitions.part", number)
-			.satisfies((ex) -> assertThat(ex.getAction()).contains("from 1 to 1000"));
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("from 1 to 1000"));
 	}
 
 	@Test

@@ -106,7 +106,7 @@ class SpreadPolicy {
 		if (move != null && period >= 0 && isToLeave(seen, move)) {
 			left.add(move.election());
 		}
-		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(seen, move, period));
+		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(now, seen, move, period));
 		String aboveLimit = aboveLimit(now, seen);
 		if (aboveLimit != null) {
 			return new Decision(left, aboveLimit, "max-led", status);
@@ -229,7 +229,7 @@ class SpreadPolicy {
 		return period >= 0 && period == period(now - this.since + this.lastPart);
 	}
 
-	private @Nullable String waiting(Overview seen, @Nullable Move move, int period) {
+	private @Nullable String waiting(long now, Overview seen, @Nullable Move move, int period) {
 		String unknown = seen.unknown();
 		if (unknown != null) {
 			return "no leader of '" + unknown + "' is known";
@@ -240,8 +240,13 @@ class SpreadPolicy {
 		if (move == null) {
 			return null;
 		}
-		return (period < 0) ? "leaders or nodes have changed, or a hand-over did not help"
-				: "'" + move.election() + "' is to be handed over";
+		String election = "'" + move.election() + "' ";
+		if (period >= 0) {
+			return election + "is to be handed over";
+		}
+		return (now - this.since < this.settings.hold().toNanos())
+				? "leaders or nodes have changed within priority-hold"
+				: election + "has not moved, and is tried again later";
 	}
 
 	/**

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
 import io.leaderelection.spread.ElectionSpread.Settings;
@@ -102,6 +103,20 @@ class SpreadPolicyTests {
 		assertThat(decision.status().waiting()).isEqualTo("no leader of 'e03' is known");
 		elect("e03", "a", 1);
 		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e00");
+	}
+
+	@Test
+	void statusSaysWhyElectionsAreNotSpread() {
+		SpreadPolicy policy = policy("b", true, Settings.UNLIMITED);
+		policy.decide(this.now, led(6, 5, 0));
+		Map<Long, String> waiting = new LinkedHashMap<>();
+		for (long second : new long[] { 59, 60, 109, 110, 230 }) {
+			Decision decision = policy.decide(TimeUnit.SECONDS.toNanos(second), led(6, 5, 0));
+			waiting.put(second, String.valueOf(decision.status().waiting()));
+		}
+		assertThat(waiting.values()).containsExactly("leaders or nodes have changed within priority-hold",
+				"'e00' is to be handed over", "'e00' is to be handed over",
+				"'e00' has not moved, and is tried again later", "'e00' is to be handed over");
 	}
 
 	@Test

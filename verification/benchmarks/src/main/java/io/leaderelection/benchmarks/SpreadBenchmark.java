@@ -140,16 +140,13 @@ public final class SpreadBenchmark {
 	}
 
 	private void start(int nodes) throws Exception {
-		List<SpreadNode> started = new ArrayList<>();
 		while (this.cluster.nodes().size() < nodes) {
-			started.add(start("node-" + (this.cluster.nodes().size() + 1)));
-		}
-		for (SpreadNode node : started) {
-			node.awaitStarted();
+			start("node-" + (this.cluster.nodes().size() + 1));
 		}
 	}
 
-	private SpreadNode start(String id) {
+	/** One at a time, since the start of many JVMs leaves no processor to the leaders. */
+	private void start(String id) throws Exception {
 		List<String> arguments = new ArrayList<>(List.of("--spring.application.name=spread",
 				"--spring.datasource.url=" + this.server.url("node"), "--spring.datasource.hikari.maximum-pool-size=2",
 				"--logging.level.root=WARN", "--leader-election.store=" + this.store,
@@ -162,7 +159,7 @@ public final class SpreadBenchmark {
 		}
 		SpreadNode node = new SpreadNode(id, arguments, this.cluster);
 		this.cluster.add(node);
-		return node;
+		node.awaitStarted();
 	}
 
 	private void stop(SpreadNode node) throws Exception {
@@ -183,7 +180,7 @@ public final class SpreadBenchmark {
 			case ROLLING -> {
 				for (SpreadNode node : nodes) {
 					stop(node);
-					start(node.toString()).awaitStarted();
+					start(node.toString());
 				}
 			}
 		}

@@ -62,7 +62,7 @@ final class SpreadNode implements AutoCloseable {
 	SpreadNode(String id, List<String> arguments, Observer observer) {
 		this.id = id;
 		this.observer = observer;
-		this.jvm = new NodeJvm(id, Application.class, "64m", arguments, PREFIX, this::accept);
+		this.jvm = new NodeJvm(id, Application.class, "128m", arguments, PREFIX, this::accept);
 		this.jvm.ended().thenRun(() -> this.started.completeExceptionally(this.jvm.failure()));
 	}
 
