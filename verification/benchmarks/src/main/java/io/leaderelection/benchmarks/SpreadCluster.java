@@ -121,10 +121,6 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 		return new Counts(moves(), this.grants, this.resigned, this.lost, this.interrupted);
 	}
 
-	synchronized int leading() {
-		return Set.copyOf(this.leaders.values()).size();
-	}
-
 	/** Return how many elections each node leads, the most first. */
 	private synchronized List<Integer> led() {
 		return this.nodes.stream()
