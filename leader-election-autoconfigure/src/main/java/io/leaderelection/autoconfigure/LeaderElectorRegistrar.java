@@ -16,7 +16,9 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
 
 import io.leaderelection.LeaderElector;
 
@@ -51,23 +53,17 @@ final class LeaderElectorRegistrar implements ImportBeanDefinitionRegistrar {
 		Binder binder = Binder.get(this.environment);
 		String defaultElection = binder.bind("leader-election.name", String.class).orElse("default");
 		registry.registerBeanDefinition(BEAN_NAME, definition(defaultElection, true));
-		Map<String, Object> elections = binder
-			.bind("leader-election.elections", Bindable.mapOf(String.class, Object.class))
-			.orElse(Map.of());
-		elections.keySet().forEach((election) -> register(registry, election));
+		// Elections of the same name are refused later, with a message
+		Set<String> elections = new LinkedHashSet<>(
+				binder.bind("leader-election.elections", Bindable.mapOf(String.class, Object.class))
+					.orElse(Map.of())
+					.keySet());
 		binder.bind("leader-election.partitions", Bindable.mapOf(String.class, Integer.class))
 			.orElse(Map.of())
-			.forEach((name, number) -> ElectionDefinitions
-				.partitions(name, Math.min(number, ElectionDefinitions.MOST_PARTITIONS))
-				.forEach((election) -> register(registry, election)));
-	}
-
-	private static void register(BeanDefinitionRegistry registry, String election) {
-		String beanName = election + BEAN_NAME_SUFFIX;
-		// Elections of the same name are refused later, with a message
-		if (!registry.containsBeanDefinition(beanName)) {
-			registry.registerBeanDefinition(beanName, definition(election, false));
-		}
+			.forEach((name, number) -> elections
+				.addAll(ElectionDefinitions.partitions(name, Math.min(number, ElectionDefinitions.MOST_PARTITIONS))));
+		elections.forEach((election) -> registry.registerBeanDefinition(election + BEAN_NAME_SUFFIX,
+				definition(election, false)));
 	}
 
 	private static RootBeanDefinition definition(String election, boolean primary) {

@@ -190,16 +190,16 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Leave the election to other candidates for some time, or be a candidate again. A
-	 * node that leads, or has just won, goes on. Does not wait.
-	 * @param time for how long to leave it to others, or zero to be a candidate
+	 * Suspend the candidacy for some time, so that a node that leads fewer elections can
+	 * win, or resume it. A node that leads, or has just won, goes on. Does not wait.
+	 * @param time for how long to suspend the candidacy, or zero to resume it
 	 */
-	public void leaveToOthers(Duration time) {
+	public void suspendForSpread(Duration time) {
 		if (time.isZero()) {
-			this.election.resumeCandidacy(Suspension.LEFT_TO_OTHERS);
+			this.election.resumeCandidacy(Suspension.SPREAD);
 		}
 		else {
-			this.election.leaveToOthers(time);
+			this.election.suspendForSpread(time);
 		}
 	}
 
@@ -295,7 +295,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @return the view, in memory
 	 */
 	public StoreSession.View observed() {
-		return new StoreSession.View(this.election.leader(), this.election.state().view().candidates(), null);
+		ElectionState known = this.election.state();
+		return new StoreSession.View(this.election.leader(known), known.view().candidates(), null);
 	}
 
 	/**

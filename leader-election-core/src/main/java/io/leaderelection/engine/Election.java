@@ -156,7 +156,10 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return the leader as this node knows it, which may be itself, or {@code null}.
 	 */
 	@Nullable Holder leader() {
-		ElectionState known = this.state;
+		return leader(this.state);
+	}
+
+	@Nullable Holder leader(ElectionState known) {
 		Granted granted = known.granted();
 		if (granted != null && isTrusted(granted)) {
 			return own(granted.leadership());
@@ -423,8 +426,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Suspend the candidacy for some time, at most until {@link #resumeCandidacy}, if
 	 * this node does not hold the lock. Does not wait.
 	 */
-	void leaveToOthers(Duration time) {
-		applyAndWakeUp((state, now) -> this.transitions.leaveToOthers(state, now, time.toNanos()));
+	void suspendForSpread(Duration time) {
+		applyAndWakeUp((state, now) -> this.transitions.suspendForSpread(state, now, time.toNanos()));
 	}
 
 	/**

@@ -138,7 +138,7 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	}
 
 	ElectionState stopped() {
-		Map<Suspension, Long> lasting = resumed(Suspension.RESIGNED).resumed(Suspension.LEFT_TO_OTHERS).suspensions();
+		Map<Suspension, Long> lasting = resumed(Suspension.RESIGNED).resumed(Suspension.SPREAD).suspensions();
 		return new ElectionState(new Stopped(), null, this.loss, lasting, null, View.NONE,
 				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
 				this.history);
@@ -278,7 +278,7 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 		UNHEALTHY,
 
 		/** Another candidate should lead, since this node leads other elections. */
-		LEFT_TO_OTHERS
+		SPREAD
 
 	}
 

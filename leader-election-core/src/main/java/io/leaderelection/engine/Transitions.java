@@ -84,7 +84,7 @@ class Transitions {
 	 */
 	ElectionState elect(ElectionState state, Term term) {
 		return state.at(new Elected(term, null))
-			.resumed(Suspension.LEFT_TO_OTHERS)
+			.resumed(Suspension.SPREAD)
 			.with(new View(null, state.view().candidates(), null));
 	}
 
@@ -308,9 +308,9 @@ class Transitions {
 	 * Suspend the candidacy of a node that does not hold the lock for some time. A
 	 * suspension of which half remains is not extended.
 	 */
-	ElectionState leaveToOthers(ElectionState state, Moment now, long nanos) {
-		return (state.holdsLock() || state.isSuspended(Suspension.LEFT_TO_OTHERS, now.nanos() + nanos / 2)) ? state
-				: state.suspended(Suspension.LEFT_TO_OTHERS, now.nanos() + nanos);
+	ElectionState suspendForSpread(ElectionState state, Moment now, long nanos) {
+		return (state.holdsLock() || state.isSuspended(Suspension.SPREAD, now.nanos() + nanos / 2)) ? state
+				: state.suspended(Suspension.SPREAD, now.nanos() + nanos);
 	}
 
 	ElectionState resume(ElectionState state, Suspension cause) {

@@ -100,7 +100,7 @@
  *
  * Suspension. A node suspends its candidacy in four cases: its application is unhealthy,
  * leader-only services could not be started, it has resigned and lets other candidates go
- * first, or it does not lead and leaves the election to nodes that lead fewer others. It
+ * first, or it does not lead and a node that leads fewer elections should win. It
  * hands over, does not wait for the lock and only observes. This ends when its time is
  * over, when the cause has ended or, after a resignation, when a successor was observed or
  * no other candidate is left.

@@ -22,7 +22,6 @@ import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -46,7 +45,7 @@ public final class ElectionSpread {
 	private static final Log logger = LogFactory.getLog(ElectionSpread.class);
 
 	/** So long that the next comparisons extend it, and that it ends without them. */
-	private static final Duration LEFT_FOR = Duration.ofSeconds(30);
+	private static final Duration SUSPENDED_FOR = Duration.ofSeconds(30);
 
 	private final DefaultLeaderElectors electors;
 
@@ -96,13 +95,13 @@ public final class ElectionSpread {
 	}
 
 	private SpreadPolicy policy() {
-		return new SpreadPolicy(SessionNames.key(this.electors.getDefault().getNodeId()), this.settings,
-				longest((elector) -> elector.status().lease()), longest(DefaultLeaderElector::drainTimeout),
+		Duration longestDrain = this.electors.all()
+			.stream()
+			.map(DefaultLeaderElector::drainTimeout)
+			.max(Duration::compareTo)
+			.orElseThrow();
+		return new SpreadPolicy(SessionNames.key(this.electors.getDefault().getNodeId()), this.settings, longestDrain,
 				System.nanoTime());
-	}
-
-	private Duration longest(Function<DefaultLeaderElector, Duration> time) {
-		return this.electors.all().stream().map(time).max(Duration::compareTo).orElseThrow();
 	}
 
 	private void compare(SpreadPolicy policy) {
@@ -113,8 +112,8 @@ public final class ElectionSpread {
 			Decision decision = policy.decide(System.nanoTime(), overview);
 			this.status = decision.status();
 			this.electors.all()
-				.forEach((elector) -> elector
-					.leaveToOthers(decision.left().contains(elector.getElection()) ? LEFT_FOR : Duration.ZERO));
+				.forEach((elector) -> elector.suspendForSpread(
+						decision.suspended().contains(elector.getElection()) ? SUSPENDED_FOR : Duration.ZERO));
 			String resign = decision.resign();
 			if (resign != null) {
 				this.electors.get(resign)
@@ -124,10 +123,19 @@ public final class ElectionSpread {
 		}
 		catch (Throwable ex) {
 			// The next comparison is a new attempt
+			warnOnce(ex);
+		}
+	}
+
+	private void warnOnce(Throwable cause) {
+		try {
 			if (!this.failing) {
+				logger.warn("Could not compare the elections to spread them", cause);
 				this.failing = true;
-				logger.warn("Could not compare the elections to spread them", ex);
 			}
+		}
+		catch (Throwable ex) {
+			// Ends no later comparison: there may be no memory for the message
 		}
 	}
 

@@ -112,10 +112,10 @@ final class Overview {
 	@Nullable Move move() {
 		return elections().stream()
 			.map(this::move)
-			.filter((move) -> move != null && led(move.from()) - move.most() >= 2)
+			.filter((move) -> move != null && led(move.from()) - move.receiverLed() >= 2)
 			.min(Comparator.<Move>comparingInt((move) -> -led(move.from()))
 				.thenComparing(Move::from)
-				.thenComparingInt(Move::most)
+				.thenComparingInt(Move::receiverLed)
 				.thenComparing(Move::election))
 			.orElse(null);
 	}
@@ -130,7 +130,7 @@ final class Overview {
 			.stream()
 			.filter((candidate) -> candidate.getValue().equals(priority))
 			.map((candidate) -> new Move(election, leader, led(candidate.getKey())))
-			.min(Comparator.comparingInt(Move::most))
+			.min(Comparator.comparingInt(Move::receiverLed))
 			.orElse(null);
 	}
 
@@ -141,7 +141,7 @@ final class Overview {
 	boolean isReady(Move move) {
 		return candidates(move.election()).keySet()
 			.stream()
-			.allMatch((candidate) -> candidate.equals(move.from()) || led(candidate) <= move.most());
+			.allMatch((candidate) -> candidate.equals(move.from()) || led(candidate) <= move.receiverLed());
 	}
 
 	boolean isLed(String node, Term term) {
@@ -175,9 +175,9 @@ final class Overview {
 	 *
 	 * @param election the election
 	 * @param from the leader, which resigns
-	 * @param most how many elections a node leads at most that should win
+	 * @param receiverLed how many elections each node leads that should win
 	 */
-	record Move(String election, String from, int most) {
+	record Move(String election, String from, int receiverLed) {
 
 	}
 

@@ -17,7 +17,6 @@
 package io.leaderelection.spread;
 
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -33,20 +32,28 @@ import org.jspecify.annotations.Nullable;
  * their part of it.
  * <p>
  * A period begins when neither a term nor the move has changed for some time. In it,
- * nodes that lead more than the receiver leave the election of the move to others. Its
- * leader resigns when it no longer observes them as candidates. The next term ends the
- * period for all nodes. A period without a change is followed by a pause and another
- * period, both twice as long as before. Periods of nodes that have observed the last
- * change at different times overlap in this way. Not final, since seeded mistakes extend
- * it. Confined to one thread.
+ * nodes that lead more than the receiver suspend their candidacy in the election of the
+ * move. Its leader resigns when it no longer observes them as candidates. The next term
+ * ends the period for all nodes. A period without a change is followed by a pause and
+ * another period, both twice as long as before. Periods of nodes that have observed the
+ * last change at different times overlap in this way. Not final, since seeded mistakes
+ * extend it. Confined to one thread.
  */
 class SpreadPolicy {
 
 	/**
-	 * The time within which every node observes a change, acts on it, and is observed by
-	 * the others: watching nodes observe every 7.5 s at most, candidates every 1.5 s.
+	 * The time within which nodes observe a change of the leader, act on it, and are
+	 * observed by the others: nodes that watch observe every 7.5 s, candidates every 1.5
+	 * s. What is observed later, such as other candidates by a node that watches, delays
+	 * a move.
 	 */
 	static final Duration SETTLING = Duration.ofSeconds(15);
+
+	/**
+	 * The time within which a candidate wins an election without a leader: it tries to
+	 * every 0.8 s, or waits for the lock.
+	 */
+	static final Duration WINNING = Duration.ofSeconds(3);
 
 	private static final int MOST_DOUBLINGS = 6;
 
@@ -54,17 +61,17 @@ class SpreadPolicy {
 
 	private final ElectionSpread.Settings settings;
 
-	private final long lease;
-
 	/** The last part of a period, in which no hand-over begins. */
 	private final long lastPart;
 
 	private final Map<String, Long> leaderless = new HashMap<>();
 
-	private Object known = Map.of();
+	private @Nullable Known known;
 
 	/** When that has last changed. */
 	private long since;
+
+	private Set<String> suspended = Set.of();
 
 	/** When this node was last within its limit, or resigned since it was not. */
 	private long limited;
@@ -84,10 +91,9 @@ class SpreadPolicy {
 	 */
 	private int firstPeriod;
 
-	SpreadPolicy(String node, ElectionSpread.Settings settings, Duration lease, Duration drainTimeout, long now) {
+	SpreadPolicy(String node, ElectionSpread.Settings settings, Duration drainTimeout, long now) {
 		this.node = node;
 		this.settings = settings;
-		this.lease = lease.toNanos();
 		this.lastPart = drainTimeout.plus(SETTLING).toNanos();
 		this.since = now;
 		this.limited = now;
@@ -102,21 +108,18 @@ class SpreadPolicy {
 		Move move = (this.settings.enabled() && seen.unknown() == null) ? move(seen) : null;
 		observe(now, seen, move);
 		int period = period(now - this.since);
-		Set<String> left = leftAtLimit(now, seen);
-		if (move != null && period >= 0 && isToLeave(seen, move)) {
-			left.add(move.election());
-		}
+		this.suspended = suspended(now, seen, (period >= 0) ? move : null);
 		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(now, seen, move, period));
 		String aboveLimit = aboveLimit(now, seen);
 		if (aboveLimit != null) {
-			return new Decision(left, aboveLimit, "max-led", status);
+			return new Decision(this.suspended, aboveLimit, "max-led", status);
 		}
 		if (move != null && isEarly(now, period) && isToResign(seen, move, period)) {
 			this.resigned = move;
 			this.firstPeriod = Math.min(period, MOST_DOUBLINGS) + 1;
-			return new Decision(left, move.election(), "spread", status);
+			return new Decision(this.suspended, move.election(), "spread", status);
 		}
-		return new Decision(left, null, null, status);
+		return new Decision(this.suspended, null, null, status);
 	}
 
 	/**
@@ -133,7 +136,7 @@ class SpreadPolicy {
 			return;
 		}
 		// A leader may be missed, a term is not: every later one differs from it
-		Object state = Arrays.asList(seen.terms(), move);
+		Known state = new Known(seen.terms(), move);
 		if (!state.equals(this.known)) {
 			this.known = state;
 			this.since = now;
@@ -145,26 +148,34 @@ class SpreadPolicy {
 		String winner = (last != null) ? seen.leaders().get(last.election()) : null;
 		if (last != null && winner != null && !winner.equals(this.node) && period(now - this.since) >= 0) {
 			this.resigned = null;
-			this.firstPeriod = (seen.led(winner) <= last.most() + 1) ? 0 : this.firstPeriod;
+			this.firstPeriod = (seen.led(winner) <= last.receiverLed() + 1) ? 0 : this.firstPeriod;
 		}
 	}
 
 	/**
-	 * Return the elections that this node leaves to others since it leads as many as it
-	 * may. An election without a leader for a lease is not among them: a limit must not
-	 * prevent one.
+	 * Return the elections in which this node suspends its candidacy. It does not resume
+	 * it as soon as an election has no leader, but when other candidates have had the
+	 * time to win: a limit must not prevent a leader, and neither must a move.
 	 */
-	private Set<String> leftAtLimit(long now, Overview seen) {
-		Set<String> left = new TreeSet<>();
+	private Set<String> suspended(long now, Overview seen, @Nullable Move move) {
+		Set<String> suspended = new TreeSet<>(this.suspended);
+		suspended.retainAll(this.leaderless.keySet());
 		if (seen.led(this.node) >= this.settings.maxLed()) {
-			left.addAll(seen.elections());
-			this.leaderless.forEach((election, since) -> {
-				if (now - since >= this.lease) {
-					left.remove(election);
-				}
-			});
+			suspended.addAll(seen.elections());
 		}
-		return left;
+		if (move != null && isToSuspend(seen, move)) {
+			suspended.add(move.election());
+		}
+		this.leaderless.forEach((election, since) -> {
+			if (!isToBeWon(now - since)) {
+				suspended.remove(election);
+			}
+		});
+		return suspended;
+	}
+
+	boolean isToBeWon(long leaderless) {
+		return leaderless < WINNING.toNanos();
 	}
 
 	/**
@@ -196,8 +207,8 @@ class SpreadPolicy {
 		return seen.move();
 	}
 
-	boolean isToLeave(Overview seen, Move move) {
-		return !move.from().equals(this.node) && seen.led(this.node) > move.most();
+	boolean isToSuspend(Overview seen, Move move) {
+		return !move.from().equals(this.node) && seen.led(this.node) > move.receiverLed();
 	}
 
 	boolean isToResign(Overview seen, Move move, int period) {
@@ -252,12 +263,17 @@ class SpreadPolicy {
 	/**
 	 * What a node does.
 	 *
-	 * @param left the elections that it leaves to other candidates, unless it leads them
+	 * @param suspended the elections in which it suspends its candidacy, unless it leads
+	 * them
 	 * @param resign the election that it hands over, or {@code null}
 	 * @param cause why it hands that over, or {@code null}
 	 * @param status the status
 	 */
-	record Decision(Set<String> left, @Nullable String resign, @Nullable String cause, SpreadStatus status) {
+	record Decision(Set<String> suspended, @Nullable String resign, @Nullable String cause, SpreadStatus status) {
+
+	}
+
+	private record Known(Map<String, Term> terms, @Nullable Move move) {
 
 	}
 

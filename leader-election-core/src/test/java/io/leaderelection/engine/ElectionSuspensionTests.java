@@ -70,7 +70,7 @@ class ElectionSuspensionTests {
 	@Test
 	void leaderDoesNotLeaveItsElectionToOthers() {
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.election.leaveToOthers(Duration.ofMinutes(1));
+			this.election.suspendForSpread(Duration.ofMinutes(1));
 			assertThat(this.election.isSuspended()).isFalse();
 			assertThat(this.fixture.isLeader()).isTrue();
 		});
@@ -81,14 +81,14 @@ class ElectionSuspensionTests {
 	void followerLeavesAnElectionToOthersUntilItResumes() {
 		this.store.leader = OTHER;
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.election.leaveToOthers(Duration.ofMinutes(1));
-			this.election.leaveToOthers(Duration.ofMinutes(1));
+			this.election.suspendForSpread(Duration.ofMinutes(1));
+			this.election.suspendForSpread(Duration.ofMinutes(1));
 		});
 		this.fixture.at(Duration.ofSeconds(5), () -> this.store.leader = null);
 		this.fixture.at(Duration.ofSeconds(10), () -> {
 			assertThat(this.fixture.isLeader()).isFalse();
 			assertThat(ElectionStatus.of(this.election).problem()).isNull();
-			this.election.resumeCandidacy(Suspension.LEFT_TO_OTHERS);
+			this.election.resumeCandidacy(Suspension.SPREAD);
 		});
 		this.fixture.at(Duration.ofSeconds(17), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(18)).run();
@@ -98,9 +98,9 @@ class ElectionSuspensionTests {
 	@Test
 	void electionIsNotLeftToOthersForEver() {
 		this.store.leader = OTHER;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.leaveToOthers(Duration.ofSeconds(10)));
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(Duration.ofSeconds(10)));
 		this.fixture.at(Duration.ofSeconds(6), () -> {
-			this.election.leaveToOthers(Duration.ofSeconds(10));
+			this.election.suspendForSpread(Duration.ofSeconds(10));
 			this.store.leader = null;
 		});
 		this.fixture.at(Duration.ofSeconds(11), () -> assertThat(this.election.isSuspended()).isTrue());
@@ -111,7 +111,7 @@ class ElectionSuspensionTests {
 
 	@Test
 	void winnerDoesNotLeaveItsElectionToOthers() {
-		ElectionState left = ElectionState.stopped(0).suspended(Suspension.LEFT_TO_OTHERS, 10);
+		ElectionState left = ElectionState.stopped(0).suspended(Suspension.SPREAD, 10);
 		assertThat(Transitions.mustNotLead(left, 0)).isTrue();
 		assertThat(Transitions.mustNotLead(this.election.transitions().elect(left, new Term(0, 1, 2)), 0)).isFalse();
 	}
@@ -119,7 +119,7 @@ class ElectionSuspensionTests {
 	@Test
 	void stopEndsWhatWasLeftToOthers() {
 		this.store.leader = OTHER;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.leaveToOthers(ElectionFixture.LEASE));
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(ElectionFixture.LEASE));
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.election.isSuspended()).isFalse();
 	}

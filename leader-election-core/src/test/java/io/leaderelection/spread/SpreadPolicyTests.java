@@ -40,8 +40,6 @@ class SpreadPolicyTests {
 
 	private static final Duration HOLD = Duration.ofMinutes(1);
 
-	private static final Duration LEASE = Duration.ofSeconds(5);
-
 	/** Of the nodes a, b and so on. */
 	private final Map<String, Integer> candidates = new LinkedHashMap<>();
 
@@ -67,29 +65,33 @@ class SpreadPolicyTests {
 	}
 
 	@Test
-	void leaderResignsWhenOthersHaveLeftTheElection() {
+	void leaderResignsWhenOthersHaveSuspendedTheirCandidacy() {
 		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
 		Overview all = led(6, 5, 0);
 		assertThat(policy.decide(this.now, all).resign()).isNull();
 		this.now += HOLD.toNanos();
 		assertThat(policy.decide(this.now, all).resign()).isNull();
 		Decision decision = policy.decide(this.now, without("e00", "b"));
-		assertThat(decision).isEqualTo(
-				new Decision(decision.left(), "e00", "spread", new SpreadStatus(6, 4, "'e00' is to be handed over")));
-		assertThat(decision.left()).isEmpty();
+		assertThat(decision).isEqualTo(new Decision(decision.suspended(), "e00", "spread",
+				new SpreadStatus(6, 4, "'e00' is to be handed over")));
+		assertThat(decision.suspended()).isEmpty();
 		assertThat(policy.decide(this.now, without("e00", "b")).resign()).isNull();
 	}
 
 	@Test
-	void nodeThatLeadsMoreThanTheReceiverLeavesTheElection() {
+	void nodeThatLeadsMoreThanTheReceiverSuspendsItsCandidacy() {
 		SpreadPolicy policy = policy("b", true, Settings.UNLIMITED);
 		Overview all = led(6, 5, 0);
-		assertThat(policy.decide(this.now, all).left()).isEmpty();
+		assertThat(policy.decide(this.now, all).suspended()).isEmpty();
 		this.now += HOLD.toNanos();
-		assertThat(policy.decide(this.now, all).left()).containsExactly("e00");
+		assertThat(policy.decide(this.now, all).suspended()).containsExactly("e00");
+		this.elections.put("e00", new Observation(null, null, this.candidates));
+		Overview released = new Overview(this.elections);
+		assertThat(policy.decide(this.now, released).suspended()).as("until others could win").containsExactly("e00");
+		assertThat(policy.decide(this.now + SpreadPolicy.WINNING.toNanos(), released).suspended()).isEmpty();
 		elect("e00", "c", 2);
-		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).isEmpty();
-		assertThat(policy("c", true, Settings.UNLIMITED).decide(this.now + HOLD.toNanos(), all).left()).isEmpty();
+		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).isEmpty();
+		assertThat(policy("c", true, Settings.UNLIMITED).decide(this.now + HOLD.toNanos(), all).suspended()).isEmpty();
 	}
 
 	@Test
@@ -135,12 +137,13 @@ class SpreadPolicyTests {
 	@Test
 	void nodeAtItsLimitLeavesElectionsUnlessTheyHaveNoLeader() {
 		SpreadPolicy policy = policy("a", false, 2);
-		assertThat(policy.decide(this.now, led(2, 2)).left()).contains("e02", "e03");
+		assertThat(policy.decide(this.now, led(2, 2)).suspended()).contains("e02", "e03");
 		this.elections.put("e03", new Observation(null, null, Map.of()));
-		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).contains("e02", "e03");
-		this.now += LEASE.toNanos();
-		assertThat(policy.decide(this.now, new Overview(this.elections)).left()).contains("e02").doesNotContain("e03");
-		assertThat(policy.decide(this.now, led(1, 3)).left()).isEmpty();
+		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).contains("e02", "e03");
+		this.now += SpreadPolicy.WINNING.toNanos();
+		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).contains("e02")
+			.doesNotContain("e03");
+		assertThat(policy.decide(this.now, led(1, 3)).suspended()).isEmpty();
 	}
 
 	@Test
@@ -174,7 +177,7 @@ class SpreadPolicyTests {
 	}
 
 	private SpreadPolicy policy(String node, boolean enabled, int maxLed) {
-		return new SpreadPolicy(node, new Settings(enabled, maxLed, HOLD), LEASE, Duration.ofSeconds(20), this.now);
+		return new SpreadPolicy(node, new Settings(enabled, maxLed, HOLD), Duration.ofSeconds(20), this.now);
 	}
 
 	private Overview led(int... numbers) {

@@ -46,7 +46,7 @@ class ModelMappingTests {
 
 	/** What changes nothing in the models. */
 	private static final Set<String> NOT_MODELLED = Set.of("begin", "end", "block", "interrupt", "handedOver",
-			"suspend", "suspendTerm", "leaveToOthers", "resume", "follow", "observe", "contact", "request",
+			"suspend", "suspendTerm", "suspendForSpread", "resume", "follow", "observe", "contact", "request",
 			"endRequest");
 
 	@Test

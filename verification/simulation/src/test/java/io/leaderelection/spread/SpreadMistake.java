@@ -41,10 +41,13 @@ enum SpreadMistake {
 	/** All leaders that lead enough elections resign at once. */
 	TWO_AT_ONCE,
 
-	/** Nodes that lead more than the receiver do not leave the election. */
-	NOT_LEFT,
+	/** Nodes that lead more than the receiver do not suspend their candidacy. */
+	NOT_SUSPENDED,
 
-	/** The leader resigns before it observes that they have left. */
+	/** They resume it as soon as the election has no leader. */
+	RESUMED_AT_RELEASE,
+
+	/** The leader resigns before it observes that they have suspended it. */
 	NOT_AWAITED,
 
 	/** Both: the first candidate wins. */
@@ -56,16 +59,15 @@ enum SpreadMistake {
 	/** An election moves also if this makes no difference. */
 	WITHOUT_DIFFERENCE,
 
-	/** The receiver also leaves. */
-	RECEIVER_LEAVES,
+	/** The receiver also suspends its candidacy. */
+	RECEIVER_SUSPENDED,
 
-	/** A node at its limit leaves elections without a leader to others for ever. */
+	/** A node at its limit does not resume its candidacy if there is no leader. */
 	ABSOLUTE_LIMIT;
 
 	SpreadPolicy policy(String node, Settings settings, long now) {
 		Settings actual = (this == NO_PAUSE) ? new Settings(true, settings.maxLed(), Duration.ofSeconds(1)) : settings;
-		Duration lease = (this == ABSOLUTE_LIMIT) ? Duration.ofDays(10_000) : SpreadWorld.LEASE;
-		return new MistakenPolicy(node, actual, lease, now, this);
+		return new MistakenPolicy(node, actual, now, this);
 	}
 
 	private static final class MistakenPolicy extends SpreadPolicy {
@@ -76,8 +78,8 @@ enum SpreadMistake {
 
 		private final SpreadMistake mistake;
 
-		MistakenPolicy(String node, Settings settings, Duration lease, long now, SpreadMistake mistake) {
-			super(node, settings, lease, SpreadWorld.DRAIN_TIMEOUT, now);
+		MistakenPolicy(String node, Settings settings, long now, SpreadMistake mistake) {
+			super(node, settings, SpreadWorld.DRAIN_TIMEOUT, now);
 			this.node = node;
 			this.settings = settings;
 			this.mistake = mistake;
@@ -89,11 +91,11 @@ enum SpreadMistake {
 			int led = seen.led(this.node);
 			boolean from = move != null && switch (this.mistake) {
 				case NO_TIE_RULE -> led == seen.led(move.from());
-				case TWO_AT_ONCE -> led - move.most() >= 2;
+				case TWO_AT_ONCE -> led - move.receiverLed() >= 2;
 				default -> false;
 			};
 			if (move != null && from) {
-				return new Move(String.valueOf(seen.removable(this.node)), this.node, move.most());
+				return new Move(String.valueOf(seen.removable(this.node)), this.node, move.receiverLed());
 			}
 			return (this.mistake == WITHOUT_DIFFERENCE && move == null && seen.removable(this.node) != null
 					&& led == seen.share()) ? new Move(String.valueOf(seen.removable(this.node)), this.node, led - 1)
@@ -101,11 +103,20 @@ enum SpreadMistake {
 		}
 
 		@Override
-		boolean isToLeave(Overview seen, Move move) {
+		boolean isToSuspend(Overview seen, Move move) {
 			return switch (this.mistake) {
-				case NOT_LEFT, WHOEVER_IS_FIRST -> false;
-				case RECEIVER_LEAVES -> !move.from().equals(this.node);
-				default -> super.isToLeave(seen, move);
+				case NOT_SUSPENDED, WHOEVER_IS_FIRST -> false;
+				case RECEIVER_SUSPENDED -> !move.from().equals(this.node);
+				default -> super.isToSuspend(seen, move);
+			};
+		}
+
+		@Override
+		boolean isToBeWon(long leaderless) {
+			return switch (this.mistake) {
+				case RESUMED_AT_RELEASE -> false;
+				case ABSOLUTE_LIMIT -> true;
+				default -> super.isToBeWon(leaderless);
 			};
 		}
 

@@ -73,7 +73,7 @@ class SpreadSimulationTests {
 	}
 
 	@Test
-	void leavesLessOftenToNodeThatDoesNotTakePart() {
+	void suspendsLessOftenForNodeThatDoesNotTakePart() {
 		assertFine(1, (history) -> stranger(history, SpreadMistake.NONE));
 	}
 
@@ -171,7 +171,7 @@ class SpreadSimulationTests {
 	}
 
 	/**
-	 * A node leads more than the receiver but leaves nothing to others.
+	 * A node leads more than the receiver but does not suspend its candidacy.
 	 */
 	private static List<String> stranger(long seed, SpreadMistake mistake) {
 		SpreadWorld world = new SpreadWorld(seed, mistake, UNLIMITED, 4, 2, 3, 0);
@@ -179,7 +179,7 @@ class SpreadSimulationTests {
 		world.run(Duration.ofHours(4));
 		List<String> violations = new ArrayList<>();
 		check(violations, world.handOvers.isEmpty(), world.handOvers.size() + " hand-overs to a node that leads more");
-		check(violations, world.left <= 30, world.left + " times left to others");
+		check(violations, world.suspensions <= 30, world.suspensions + " suspensions");
 		return violations;
 	}
 
@@ -195,8 +195,8 @@ class SpreadSimulationTests {
 		world.nodes.get(0).stop(true);
 		world.run(Duration.ofMinutes(20));
 		check(violations, world.mostLed() <= 8 && world.led() == 12, "a node leads " + world.mostLed());
-		// A limit adds a lease
-		Duration longest = SpreadWorld.LEASE.multipliedBy(2).plus(SpreadWorld.LONGEST_POLL).plusSeconds(5);
+		// A limit adds the time in which others could win
+		Duration longest = SpreadWorld.LONGEST_POLL.plus(SpreadPolicy.WINNING).plusSeconds(5);
 		check(violations, world.longestVacancy <= longest.toNanos(), "had no leader for " + world.longestVacancy);
 		return violations;
 	}

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Nodes and elections in virtual time, in steps of a quarter of a second. Each node
  * observes each election at random times, acts with a delay, and may fail. Whichever
- * candidate comes first wins an election that is free.
+ * candidate tries first wins an election that is free.
  */
 final class SpreadWorld {
 
@@ -48,6 +48,9 @@ final class SpreadWorld {
 	/** The longest time between two observations. */
 	static final Duration LONGEST_POLL = Duration.ofMillis(7500);
 
+	/** The longest time between two attempts of a candidate to win. */
+	private static final long LONGEST_ATTEMPT = TimeUnit.MILLISECONDS.toNanos(800);
+
 	private static final Observation UNKNOWN = new Observation(null, null, Map.of());
 
 	private static final long STEP = TimeUnit.MILLISECONDS.toNanos(250);
@@ -55,6 +58,9 @@ final class SpreadWorld {
 	private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
 	private final Random random;
+
+	/** Whether nodes observe and act as fast without a candidacy as with it. */
+	private final boolean table;
 
 	private final SpreadMistake mistake;
 
@@ -65,8 +71,8 @@ final class SpreadWorld {
 	/** The times at which nodes began to hand over in order to spread elections. */
 	final List<Long> handOvers = new ArrayList<>();
 
-	/** How often a node began to leave an election to others. */
-	int left;
+	/** How often a node began to suspend its candidacy. */
+	int suspensions;
 
 	/** The longest time for which an election had no leader. */
 	long longestVacancy;
@@ -82,6 +88,7 @@ final class SpreadWorld {
 	 */
 	SpreadWorld(long seed, SpreadMistake mistake, int maxLed, int... led) {
 		this.random = new Random(seed);
+		this.table = seed % 2 == 0;
 		this.mistake = mistake;
 		IntStream.range(0, Arrays.stream(led).sum()).forEach((number) -> this.elections.add(new Election(number)));
 		int next = 0;
@@ -193,6 +200,9 @@ final class SpreadWorld {
 
 		private long freeSince;
 
+		/** When each node that was a candidate at the release tries to win. */
+		private final Map<Node, Long> attempts = new HashMap<>();
+
 		private Election(int number) {
 			this.name = "election-%03d".formatted(number);
 		}
@@ -217,12 +227,17 @@ final class SpreadWorld {
 			this.handedOverAt = 0;
 			this.resigned = former;
 			this.freeSince = SpreadWorld.this.now;
+			this.attempts.clear();
+			SpreadWorld.this.nodes.stream()
+				.filter((node) -> node.isCandidate(this))
+				.forEach((node) -> this.attempts.put(node, this.freeSince + random(LONGEST_ATTEMPT)));
 		}
 
 		private void elect() {
 			long vacancy = SpreadWorld.this.now - this.freeSince;
 			List<Node> candidates = SpreadWorld.this.nodes.stream()
-				.filter((node) -> node.isCandidate(this) && (node != this.resigned || vacancy >= LEASE.toNanos()))
+				.filter((node) -> node.isCandidate(this) && (node != this.resigned || vacancy >= LEASE.toNanos())
+						&& SpreadWorld.this.now >= this.attempts.getOrDefault(node, 0L))
 				.toList();
 			SpreadWorld.this.longestVacancy = Math.max(SpreadWorld.this.longestVacancy, vacancy);
 			if (!candidates.isEmpty()) {
@@ -272,9 +287,9 @@ final class SpreadWorld {
 
 		private long nextComparison;
 
-		private Set<String> left = Set.of();
+		private Set<String> suspended = Set.of();
 
-		/** When this node acts on {@link #left}. */
+		/** When this node acts on {@link #suspended}. */
 		private final Map<String, Long> actsAt = new HashMap<>();
 
 		private final Map<String, Boolean> withdrawn = new HashMap<>();
@@ -299,7 +314,7 @@ final class SpreadWorld {
 			this.frozenUntil = 0;
 			this.cutUntil = 0;
 			this.lastHeard = SpreadWorld.this.now;
-			this.left = Set.of();
+			this.suspended = Set.of();
 			this.withdrawn.clear();
 			this.actsAt.clear();
 			this.views.clear();
@@ -366,7 +381,8 @@ final class SpreadWorld {
 			SpreadWorld.this.elections.forEach((election) -> {
 				if (SpreadWorld.this.now >= this.actsAt.getOrDefault(election.name, Long.MAX_VALUE)) {
 					this.actsAt.remove(election.name);
-					this.withdrawn.put(election.name, this.left.contains(election.name) && election.leader != this);
+					this.withdrawn.put(election.name,
+							this.suspended.contains(election.name) && election.leader != this);
 				}
 			});
 		}
@@ -377,7 +393,8 @@ final class SpreadWorld {
 			}
 			else if (SpreadWorld.this.now >= this.nextPolls.getOrDefault(election.name, 0L)) {
 				this.views.put(election.name, election.observation());
-				long longest = (election.leader == this) ? 3 * SECOND / 2 : LONGEST_POLL.toNanos();
+				long longest = (SpreadWorld.this.table || election.leader == this) ? 3 * SECOND / 2
+						: LONGEST_POLL.toNanos();
 				this.nextPolls.put(election.name, SpreadWorld.this.now + longest / 5 * 2 + random(longest / 5 * 3));
 			}
 		}
@@ -385,16 +402,17 @@ final class SpreadWorld {
 		private void compare() {
 			Decision decision = this.policy.decide(SpreadWorld.this.now, new Overview(this.views));
 			for (Election election : SpreadWorld.this.elections) {
-				if (decision.left().contains(election.name) != this.left.contains(election.name)) {
-					SpreadWorld.this.left += decision.left().contains(election.name) ? 1 : 0;
-					this.actsAt.put(election.name, SpreadWorld.this.now + random(2 * SECOND));
+				if (decision.suspended().contains(election.name) != this.suspended.contains(election.name)) {
+					SpreadWorld.this.suspensions += decision.suspended().contains(election.name) ? 1 : 0;
+					this.actsAt.put(election.name,
+							SpreadWorld.this.now + random((SpreadWorld.this.table ? 1 : 8) * STEP));
 				}
 				if (election.name.equals(decision.resign()) && election.leader == this && election.handedOverAt == 0) {
 					election.handedOverAt = SpreadWorld.this.now + random(DRAIN_TIMEOUT.toNanos());
 					SpreadWorld.this.handOvers.add(SpreadWorld.this.now);
 				}
 			}
-			this.left = Set.copyOf(decision.left());
+			this.suspended = Set.copyOf(decision.suspended());
 		}
 
 	}
