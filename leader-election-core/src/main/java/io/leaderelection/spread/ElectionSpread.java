@@ -32,6 +32,7 @@ import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.spread.Overview.Observation;
 import io.leaderelection.spread.SpreadPolicy.Decision;
+import io.leaderelection.spread.SpreadPolicy.HandOver;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -114,10 +115,10 @@ public final class ElectionSpread {
 			this.electors.all()
 				.forEach((elector) -> elector.suspendForSpread(
 						decision.suspended().contains(elector.getElection()) ? SUSPENDED_FOR : Duration.ZERO));
-			String resign = decision.resign();
-			if (resign != null) {
-				this.electors.get(resign)
-					.requestResignation(overview.terms().get(resign), String.valueOf(decision.cause()));
+			HandOver handOver = decision.handOver();
+			if (handOver != null) {
+				this.electors.get(handOver.election())
+					.requestResignation(overview.terms().get(handOver.election()), handOver.cause());
 			}
 			this.failing = false;
 		}

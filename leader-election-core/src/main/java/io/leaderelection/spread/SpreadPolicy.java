@@ -110,16 +110,14 @@ class SpreadPolicy {
 		int period = period(now - this.since);
 		this.suspended = suspended(now, seen, (period >= 0) ? move : null);
 		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(now, seen, move, period));
-		String aboveLimit = aboveLimit(now, seen);
-		if (aboveLimit != null) {
-			return new Decision(this.suspended, aboveLimit, "max-led", status);
-		}
-		if (move != null && isEarly(now, period) && isToResign(seen, move, period)) {
+		String election = aboveLimit(now, seen);
+		HandOver handOver = (election != null) ? new HandOver(election, "max-led") : null;
+		if (handOver == null && move != null && isEarly(now, period) && isToResign(seen, move, period)) {
 			this.resigned = move;
 			this.firstPeriod = Math.min(period, MOST_DOUBLINGS) + 1;
-			return new Decision(this.suspended, move.election(), "spread", status);
+			handOver = new HandOver(move.election(), "spread");
 		}
-		return new Decision(this.suspended, null, null, status);
+		return new Decision(this.suspended, handOver, status);
 	}
 
 	/**
@@ -265,11 +263,20 @@ class SpreadPolicy {
 	 *
 	 * @param suspended the elections in which it suspends its candidacy, unless it leads
 	 * them
-	 * @param resign the election that it hands over, or {@code null}
-	 * @param cause why it hands that over, or {@code null}
+	 * @param handOver what it hands over, or {@code null}
 	 * @param status the status
 	 */
-	record Decision(Set<String> suspended, @Nullable String resign, @Nullable String cause, SpreadStatus status) {
+	record Decision(Set<String> suspended, @Nullable HandOver handOver, SpreadStatus status) {
+
+	}
+
+	/**
+	 * What a node hands over.
+	 *
+	 * @param election the election
+	 * @param cause why
+	 */
+	record HandOver(String election, String cause) {
 
 	}
 

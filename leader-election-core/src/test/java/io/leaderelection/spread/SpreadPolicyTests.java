@@ -27,6 +27,8 @@ import io.leaderelection.spread.ElectionSpread.Settings;
 import io.leaderelection.spread.Overview.Move;
 import io.leaderelection.spread.Overview.Observation;
 import io.leaderelection.spread.SpreadPolicy.Decision;
+import io.leaderelection.spread.SpreadPolicy.HandOver;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -68,14 +70,14 @@ class SpreadPolicyTests {
 	void leaderResignsWhenOthersHaveSuspendedTheirCandidacy() {
 		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
 		Overview all = led(6, 5, 0);
-		assertThat(policy.decide(this.now, all).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, all))).isNull();
 		this.now += HOLD.toNanos();
-		assertThat(policy.decide(this.now, all).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, all))).isNull();
 		Decision decision = policy.decide(this.now, without("e00", "b"));
-		assertThat(decision).isEqualTo(new Decision(decision.suspended(), "e00", "spread",
+		assertThat(decision).isEqualTo(new Decision(decision.suspended(), new HandOver("e00", "spread"),
 				new SpreadStatus(6, 4, "'e00' is to be handed over")));
 		assertThat(decision.suspended()).isEmpty();
-		assertThat(policy.decide(this.now, without("e00", "b")).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, without("e00", "b")))).isNull();
 	}
 
 	@Test
@@ -101,10 +103,10 @@ class SpreadPolicyTests {
 		this.elections.put("e03", new Observation(null, null, this.candidates));
 		this.now += HOLD.toNanos();
 		Decision decision = policy.decide(this.now, new Overview(this.elections));
-		assertThat(decision.resign()).isNull();
+		assertThat(resigned(decision)).isNull();
 		assertThat(decision.status().waiting()).isEqualTo("no leader of 'e03' is known");
 		elect("e03", "a", 1);
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e00");
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e00");
 	}
 
 	@Test
@@ -129,9 +131,9 @@ class SpreadPolicyTests {
 		elect("e03", "a", 2);
 		policy.decide(this.now, new Overview(this.elections));
 		this.now += HOLD.toNanos() / 2;
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isNull();
 		this.now += HOLD.toNanos() / 2;
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e00");
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e00");
 	}
 
 	@Test
@@ -149,21 +151,20 @@ class SpreadPolicyTests {
 	@Test
 	void nodeAboveItsLimitHandsOverOneElectionAfterTheOther() {
 		SpreadPolicy policy = policy("a", false, 2);
-		assertThat(policy.decide(this.now, led(4, 0)).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isNull();
 		this.now += SpreadPolicy.SETTLING.toNanos();
-		assertThat(policy.decide(this.now, led(4, 0))).extracting(Decision::resign, Decision::cause)
-			.containsExactly("e00", "max-led");
+		assertThat(policy.decide(this.now, led(4, 0)).handOver()).isEqualTo(new HandOver("e00", "max-led"));
 		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
-		assertThat(policy.decide(this.now, led(4, 0)).resign()).as("while it hands over").isNull();
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).as("while it hands over").isNull();
 		led(4, 0);
 		elect("e00", "b", 5);
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isEqualTo("e01");
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e01");
 		elect("e01", "b", 6);
 		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).isNull();
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isNull();
 		this.now += SpreadPolicy.SETTLING.toNanos() / 2;
 		elect("e00", "a", 7);
-		assertThat(policy.decide(this.now, new Overview(this.elections)).resign()).as("a moment later").isNull();
+		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).as("a moment later").isNull();
 	}
 
 	@Test
@@ -171,9 +172,14 @@ class SpreadPolicyTests {
 		SpreadPolicy policy = policy("a", false, 2);
 		policy.decide(this.now, led(4, 0));
 		this.now += SpreadPolicy.SETTLING.toNanos();
-		assertThat(policy.decide(this.now, led(4, 0)).resign()).isEqualTo("e00");
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
 		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
-		assertThat(policy.decide(this.now, led(4, 0)).resign()).isEqualTo("e00");
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
+	}
+
+	private static @Nullable String resigned(Decision decision) {
+		HandOver handOver = decision.handOver();
+		return (handOver != null) ? handOver.election() : null;
 	}
 
 	private SpreadPolicy policy(String node, boolean enabled, int maxLed) {

@@ -30,6 +30,7 @@ import java.util.stream.IntStream;
 import io.leaderelection.Term;
 import io.leaderelection.spread.Overview.Observation;
 import io.leaderelection.spread.SpreadPolicy.Decision;
+import io.leaderelection.spread.SpreadPolicy.HandOver;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -401,13 +402,15 @@ final class SpreadWorld {
 
 		private void compare() {
 			Decision decision = this.policy.decide(SpreadWorld.this.now, new Overview(this.views));
+			HandOver handOver = decision.handOver();
 			for (Election election : SpreadWorld.this.elections) {
 				if (decision.suspended().contains(election.name) != this.suspended.contains(election.name)) {
 					SpreadWorld.this.suspensions += decision.suspended().contains(election.name) ? 1 : 0;
 					this.actsAt.put(election.name,
 							SpreadWorld.this.now + random((SpreadWorld.this.table ? 1 : 8) * STEP));
 				}
-				if (election.name.equals(decision.resign()) && election.leader == this && election.handedOverAt == 0) {
+				if (handOver != null && election.name.equals(handOver.election()) && election.leader == this
+						&& election.handedOverAt == 0) {
 					election.handedOverAt = SpreadWorld.this.now + random(DRAIN_TIMEOUT.toNanos());
 					SpreadWorld.this.handOvers.add(SpreadWorld.this.now);
 				}
