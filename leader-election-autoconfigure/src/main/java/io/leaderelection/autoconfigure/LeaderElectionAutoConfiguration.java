@@ -153,10 +153,9 @@ public final class LeaderElectionAutoConfiguration {
 	@Bean(initMethod = "start", destroyMethod = "stop")
 	@Lazy(false)
 	ElectionSpread electionSpread(DefaultLeaderElectors electors, LeaderElectionProperties properties) {
-		boolean database = properties.mode() == Mode.POSTGRESQL;
-		Integer maxLed = properties.maxLed();
-		return new ElectionSpread(electors, new ElectionSpread.Settings(database && properties.spread(),
-				(database && maxLed != null) ? maxLed : ElectionSpread.Settings.UNLIMITED, properties.priorityHold()));
+		Integer maxLed = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
+		return new ElectionSpread(electors, new ElectionSpread.Settings(properties.spread(),
+				(maxLed != null) ? maxLed : ElectionSpread.Settings.UNLIMITED, properties.priorityHold()));
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */
