@@ -85,6 +85,9 @@ final class ElectionLog {
 	}
 
 	private ElectionLog with(String key, String value) {
+		if (this.context == LogContext.NONE) {
+			return this;
+		}
 		Map<String, String> more = new HashMap<>(this.values);
 		more.put(key, value);
 		return new ElectionLog(this.log, this.context, Map.copyOf(more));

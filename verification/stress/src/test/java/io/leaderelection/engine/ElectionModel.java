@@ -74,7 +74,10 @@ public final class ElectionModel {
 
 	private static void check(boolean condition, String what) {
 		if (!condition) {
-			throw new AssertionError("Expected that " + what);
+			AssertionError violation = new AssertionError("Expected that " + what);
+			// Lincheck cannot print each schedule that it has found
+			System.err.println(violation);
+			throw violation;
 		}
 	}
 
