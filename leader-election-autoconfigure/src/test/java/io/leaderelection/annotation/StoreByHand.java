@@ -19,7 +19,6 @@ package io.leaderelection.annotation;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.engine.ElectionStore;
@@ -32,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * Sessions of a node that leads when a test says so.
  */
 final class StoreByHand implements ElectionStore {
+
+	/** How late a node notices a change, as with the advisory lock. */
+	private static final Duration INTERVAL = Duration.ofMillis(10);
 
 	private volatile boolean leads;
 
@@ -73,7 +75,7 @@ final class StoreByHand implements ElectionStore {
 			if (StoreByHand.this.leads) {
 				return this.local.acquire(timeout);
 			}
-			LockSupport.parkNanos(Math.min(TimeUnit.MILLISECONDS.toNanos(10), timeout.toNanos()));
+			LockSupport.parkNanos(Math.min(INTERVAL.toNanos(), timeout.toNanos()));
 			probe(Duration.ZERO);
 			return new Acquisition.Held(View.NONE);
 		}
@@ -95,7 +97,8 @@ final class StoreByHand implements ElectionStore {
 
 		@Override
 		public Duration probe(Duration longest) throws SessionException {
-			return this.local.probe(longest);
+			this.local.probe(longest);
+			return INTERVAL;
 		}
 
 		@Override
