@@ -33,6 +33,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.aop.framework.AopProxyUtils;
@@ -48,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests of a leader-only listener on two nodes, with a real broker and a real database.
+ * Ring 2 runs all of them on Kafka, whose tests override those of ring 3.
  */
 abstract class AbstractListenerTests {
 
@@ -115,6 +117,7 @@ abstract class AbstractListenerTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void handOverWaitsForAMessageInFlight() {
 		ConfigurableApplicationContext first = startFirst();
 		ConfigurableApplicationContext second = start("second");
@@ -137,6 +140,7 @@ abstract class AbstractListenerTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void messageWhileAHandOverWaitsForOtherWorkIsProcessed() {
 		ConfigurableApplicationContext first = startFirst();
 		ConfigurableApplicationContext second = start("second");
@@ -171,6 +175,7 @@ abstract class AbstractListenerTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void restartedFollowerDoesNotStartTheContainer() {
 		ConfigurableApplicationContext first = startFirst();
 		ConfigurableApplicationContext second = start("second");
@@ -185,6 +190,7 @@ abstract class AbstractListenerTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void containerThatStartsItselfOnAFollowerIsStoppedWithoutLosingAMessage() {
 		ConfigurableApplicationContext first = startFirst();
 		ConfigurableApplicationContext second = start("second");

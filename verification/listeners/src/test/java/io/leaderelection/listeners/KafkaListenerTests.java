@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -68,6 +69,30 @@ class KafkaListenerTests extends AbstractListenerTests {
 	@Override
 	@Nullable Object container(ConfigurableApplicationContext node) {
 		return node.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("orders");
+	}
+
+	@Test
+	@Override
+	void handOverWaitsForAMessageInFlight() {
+		super.handOverWaitsForAMessageInFlight();
+	}
+
+	@Test
+	@Override
+	void messageWhileAHandOverWaitsForOtherWorkIsProcessed() {
+		super.messageWhileAHandOverWaitsForOtherWorkIsProcessed();
+	}
+
+	@Test
+	@Override
+	void restartedFollowerDoesNotStartTheContainer() {
+		super.restartedFollowerDoesNotStartTheContainer();
+	}
+
+	@Test
+	@Override
+	void containerThatStartsItselfOnAFollowerIsStoppedWithoutLosingAMessage() {
+		super.containerThatStartsItselfOnAFollowerIsStoppedWithoutLosingAMessage();
 	}
 
 	/** The listener. */
