@@ -16,6 +16,8 @@
 
 package io.leaderelection.application;
 
+import java.util.concurrent.CompletableFuture;
+
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
@@ -26,6 +28,7 @@ import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
@@ -82,7 +85,10 @@ class LeadershipByHandTests {
 	}
 
 	private String book() {
-		return this.http.post("/orders").body();
+		String booked = this.http.post("/orders").body();
+		assertThat(this.http.post("/orders/future").body()).isEqualTo(booked);
+		assertThat(this.http.post("/orders/mono").body()).isEqualTo(booked);
+		return booked;
 	}
 
 	private String role() {
@@ -99,6 +105,18 @@ class LeadershipByHandTests {
 		@PostMapping("/orders")
 		String book() {
 			return "booked";
+		}
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@PostMapping("/orders/future")
+		CompletableFuture<String> bookLater() {
+			return CompletableFuture.supplyAsync(this::book);
+		}
+
+		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
+		@PostMapping("/orders/mono")
+		Mono<String> bookReactively() {
+			return Mono.fromSupplier(this::book);
 		}
 
 		@ExceptionHandler(NotLeaderException.class)

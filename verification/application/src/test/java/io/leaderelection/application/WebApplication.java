@@ -18,7 +18,6 @@ package io.leaderelection.application;
 
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
 /**
@@ -26,7 +25,6 @@ import org.springframework.scheduling.annotation.EnableScheduling;
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
-@EnableAsync
 @EnableScheduling
 class WebApplication {
 
