@@ -151,6 +151,9 @@ class DemoPageTests {
 		assertThat(DemoPage.took(fault)).isLessThan(LEASE.plus(TAKEOVER_DELAY).plus(MOMENT));
 		assertThat(this.page.text(leader, "lease-text")).isEqualTo("Lease expired on the node; another node leads");
 		assertThat(this.page.text(leader, "remark")).isNotEmpty();
+		assertThat(demo.state().path("nodes").valueStream())
+			.anyMatch((node) -> node.path("name").asString().equals(leader)
+					&& node.path("leadership").path("stale").asBoolean());
 
 		this.page.button(leader, "thaw").click();
 		this.page.awaitOutcome(this.faults + 2);
@@ -186,6 +189,7 @@ class DemoPageTests {
 		assertSameAsTold(fault, this.faults + 1);
 		assertThat(driver.switchTo().activeElement()).isEqualTo(resign);
 		assertThat(resign.getDomAttribute("aria-disabled")).isEqualTo("true");
+		assertThat(demo.post("/" + leader + "/resign").statusCode()).isEqualTo(409);
 		this.page.await(DemoPage.SOON, () -> this.page.text("latest").contains("Resign by " + leader));
 	}
 
