@@ -530,7 +530,7 @@ class SeatTests {
 	@Test
 	@Tag("ring2")
 	void poolOfAnotherClusterWithTheSameDatabaseIdIsNotUsed() throws Exception {
-		try (PostgreSqlServer other = PostgreSqlServer.start()) {
+		try (PostgreSqlServer other = PostgreSqlServer.startOtherCluster()) {
 			String databaseId = "SELECT oid FROM pg_database WHERE datname = current_database()";
 			assertThat(other.query(databaseId)).isEqualTo(this.server.query(databaseId));
 			// Without this right, a role cannot distinguish the clusters by their

@@ -30,6 +30,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * The copy of a running server that a standby starts from: what {@code pg_basebackup}
@@ -39,7 +40,10 @@ final class BaseBackup {
 
 	private static final int FIRST_WITH_NEW_NAMES = 15;
 
-	private static final Set<String> NOT_COPIED = Set.of("postmaster.pid", "postmaster.opts", "epg-lock");
+	/** To close any descriptor of this file releases the lock of the process. */
+	static final Path LOCK = Path.of("epg-lock");
+
+	private static final Set<String> NOT_COPIED = Set.of("postmaster.pid", "postmaster.opts", LOCK.toString());
 
 	private static final Set<String> COPIED_WITHOUT_FILES = Set.of("pg_wal", "pg_replslot", "pg_stat_tmp");
 
@@ -52,7 +56,7 @@ final class BaseBackup {
 			boolean newNames = connection.getMetaData().getDatabaseMajorVersion() >= FIRST_WITH_NEW_NAMES;
 			statement.execute(newNames ? "SELECT pg_backup_start('standby', true)"
 					: "SELECT pg_start_backup('standby', true, false)");
-			copy(from, to);
+			copy(from, to, BaseBackup::isCopied);
 			try (ResultSet row = statement.executeQuery(newNames ? "SELECT labelfile FROM pg_backup_stop(false)"
 					: "SELECT labelfile FROM pg_stop_backup(false, false)")) {
 				row.next();
@@ -71,7 +75,14 @@ final class BaseBackup {
 				StandardOpenOption.APPEND);
 	}
 
-	private static void copy(Path from, Path to) throws IOException {
+	private static boolean isCopied(Path file) {
+		return !NOT_COPIED.contains(file.toString()) && !COPIED_WITHOUT_FILES.contains(file.getName(0).toString());
+	}
+
+	/**
+	 * Copy a folder and those of its files whose relative names are selected.
+	 */
+	static void copy(Path from, Path to, Predicate<Path> selected) throws IOException {
 		Files.walkFileTree(from, new SimpleFileVisitor<>() {
 
 			@Override
@@ -83,8 +94,7 @@ final class BaseBackup {
 			@Override
 			public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
 				Path name = from.relativize(file);
-				if (!NOT_COPIED.contains(name.toString())
-						&& !COPIED_WITHOUT_FILES.contains(name.getName(0).toString())) {
+				if (selected.test(name)) {
 					try {
 						Files.copy(file, to.resolve(name), StandardCopyOption.COPY_ATTRIBUTES);
 					}

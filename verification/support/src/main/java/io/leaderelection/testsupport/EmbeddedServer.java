@@ -52,8 +52,6 @@ final class EmbeddedServer implements PostgreSqlServer {
 
 	private final Path log;
 
-	private EmbeddedPostgres server;
-
 	private int port;
 
 	EmbeddedServer(String... settings) {
@@ -61,11 +59,11 @@ final class EmbeddedServer implements PostgreSqlServer {
 	}
 
 	EmbeddedServer(@Nullable Path binaries, String... settings) {
-		this(binaries, null, 0, settings);
+		this(binaries, DataTemplate.of(binaries), null, 0, settings);
 	}
 
-	private EmbeddedServer(@Nullable Path binaries, @Nullable EmbeddedServer primary, int primaryPort,
-			String... settings) {
+	EmbeddedServer(@Nullable Path binaries, @Nullable DataTemplate template, @Nullable EmbeddedServer primary,
+			int primaryPort, String... settings) {
 		this.binaries = binaries;
 		this.settings = settings;
 		try {
@@ -76,7 +74,10 @@ final class EmbeddedServer implements PostgreSqlServer {
 				BaseBackup.take(primary, primary.data(), data());
 				BaseBackup.configureStandby(data(), primary.username(), primaryPort);
 			}
-			startServer(primary == null);
+			if (template != null) {
+				template.copyTo(data());
+			}
+			startServer(template);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -84,10 +85,10 @@ final class EmbeddedServer implements PostgreSqlServer {
 		Runtime.getRuntime().addShutdownHook(new Thread(this::close));
 	}
 
-	private void startServer(boolean empty) throws IOException {
+	private void startServer(@Nullable DataTemplate template) throws IOException {
 		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
 			.setDataDirectory(data())
-			.setCleanDataDirectory(empty)
+			.setCleanDataDirectory(false)
 			.setRegisterShutdownHook(false)
 			.setOutputRedirector(Redirect.appendTo(this.log.toFile()))
 			.setErrorRedirector(Redirect.appendTo(this.log.toFile()))
@@ -96,14 +97,16 @@ final class EmbeddedServer implements PostgreSqlServer {
 		if (this.port != 0) {
 			builder.setPort(this.port);
 		}
+		if (template != null) {
+			builder.setDataDirectoryCustomizer((data) -> template.make(data.toPath()));
+		}
 		if (this.binaries != null) {
 			builder.setPgBinaryResolver((system, machine) -> open(this.binaries));
 		}
 		Stream.concat(DEFAULTS.stream(), Stream.of(this.settings))
 			.map((setting) -> setting.split("=", 2))
 			.forEach((parts) -> builder.setServerConfig(parts[0], parts[1]));
-		this.server = builder.start();
-		this.port = this.server.getPort();
+		this.port = builder.start().getPort();
 	}
 
 	/**
@@ -167,7 +170,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 	@Override
 	public void startAgain() {
 		try {
-			startServer(false);
+			startServer(null);
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -196,7 +199,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 
 	@Override
 	public PostgreSqlServer startStandby(int port) {
-		EmbeddedServer standby = new EmbeddedServer(this.binaries, this, port, this.settings);
+		EmbeddedServer standby = new EmbeddedServer(this.binaries, null, this, port, this.settings);
 		Awaitility.await()
 			.atMost(Duration.ofSeconds(30))
 			.until(() -> standby.query("SELECT status FROM pg_stat_wal_receiver").contains("streaming"));
@@ -214,18 +217,9 @@ final class EmbeddedServer implements PostgreSqlServer {
 	@Override
 	public synchronized void close() {
 		try {
-			if (this.server != null) {
-				long pid = isRunning() ? postmaster() : 0;
-				if (pid != 0) {
-					thaw();
-				}
-				this.server.close();
-				if (pid != 0 && Processes.isAlive(pid)) {
-					// A fast stop waits for each standby, also for one that never answers
-					Processes.signalIfAlive(pid, "QUIT");
-					awaitEnd(pid);
-				}
-				this.server = null;
+			if (isRunning()) {
+				// A fast stop waits for a checkpoint, and for standbys that never answer
+				stop("immediate");
 			}
 			FileSystemUtils.deleteRecursively(this.folder);
 		}
@@ -244,7 +238,10 @@ final class EmbeddedServer implements PostgreSqlServer {
 	}
 
 	private static void awaitEnd(long pid) {
-		Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> !Processes.isAlive(pid));
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.pollInterval(Duration.ofMillis(10))
+			.until(() -> !Processes.isAlive(pid));
 	}
 
 	private Path data() {

@@ -49,12 +49,22 @@ public interface PostgreSqlServer extends AutoCloseable {
 	}
 
 	/**
-	 * Start a server of the test's own.
+	 * Start a server of the test's own. Its system identifier is that of other servers.
 	 * @param settings server settings in the form {@code name=value}
 	 */
 	static PostgreSqlServer start(String... settings) {
-		return "testcontainers".equals(System.getProperty("suite.postgres")) ? new ContainerServer(settings)
-				: new EmbeddedServer(settings);
+		return isContainer() ? new ContainerServer(settings) : new EmbeddedServer(settings);
+	}
+
+	/**
+	 * Start a server with a system identifier of its own.
+	 */
+	static PostgreSqlServer startOtherCluster() {
+		return isContainer() ? new ContainerServer() : new EmbeddedServer(null, null, null, 0);
+	}
+
+	private static boolean isContainer() {
+		return "testcontainers".equals(System.getProperty("suite.postgres"));
 	}
 
 	/**
