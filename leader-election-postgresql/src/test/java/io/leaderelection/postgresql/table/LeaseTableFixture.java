@@ -247,7 +247,11 @@ abstract class LeaseTableFixture {
 	}
 
 	static void awaitStill(Callable<Boolean> condition) {
-		await().during(WHILE).atMost(LIMIT).until(condition);
+		await().during(WHILE)
+			.atMost(LIMIT)
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(10))
+			.until(condition);
 	}
 
 	/**

@@ -314,13 +314,15 @@ class LeaseTableTests extends LeaseTableFixture {
 		TestNode node = node("node-a");
 		StoreSession first = node.open();
 		Won won = lead(first);
-		StoreSession second = node("node-b").open();
+		TestNode other = node("node-b");
+		StoreSession second = other.open();
 		hold(second);
 		request(second, new Term(0, 1, won.term().transactionId() - 1), NO_WAIT);
 		assertThat(confirm(node, first).requested()).isFalse();
-		FutureTask<?> request = start(() -> request(second, won.term(), Duration.ofSeconds(3)));
+		FutureTask<?> request = start(() -> request(second, won.term(), LEASE));
 		await().atMost(LIMIT).until(() -> confirm(node, first).requested());
 		assertThat(first.requester()).isEqualTo("node-b: test");
+		other.clock.advance(LEASE);
 		get(request);
 		assertThat(confirm(node, first).requested()).isFalse();
 		FutureTask<?> obeyed = start(() -> request(second, won.term(), Duration.ofMinutes(1)));
