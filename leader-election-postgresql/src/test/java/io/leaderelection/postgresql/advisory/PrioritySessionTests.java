@@ -16,11 +16,8 @@
 
 package io.leaderelection.postgresql.advisory;
 
-import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Properties;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -32,8 +29,6 @@ import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -45,15 +40,9 @@ import static org.awaitility.Awaitility.await;
  * publish.
  */
 @Tag("ring1")
-class PrioritySessionTests {
+class PrioritySessionTests extends AdvisoryLockFixture {
 
 	private static final Duration WAIT = Duration.ofSeconds(30);
-
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String election = "election-" + UUID.randomUUID();
-
-	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
 
 	@Test
 	void sessionAtTheHeadOfTheQueueLeavesTheLockToAHigherPriority() throws Exception {
@@ -147,13 +136,7 @@ class PrioritySessionTests {
 				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS,
 				new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of("url", "http://" + node)),
 				ElectionSettings.PRIORITY_HOLD);
-		StoreSession session = new AdvisoryLockStore(settings, this.keys, 0, false, (driverSettings) -> {
-			Properties properties = new Properties();
-			properties.putAll(driverSettings);
-			properties.setProperty("user", this.server.username());
-			properties.setProperty("password", this.server.password());
-			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
-		}, null).open();
+		StoreSession session = open(new AdvisoryLockStore(settings, this.keys, 0, false, source(), null));
 		assertThat(session.becomeCandidate()).isTrue();
 		return session;
 	}

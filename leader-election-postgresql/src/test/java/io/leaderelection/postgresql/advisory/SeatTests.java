@@ -63,22 +63,12 @@ import static org.awaitility.Awaitility.await;
  * server.
  */
 @Tag("ring1")
-class SeatTests {
-
-	private static final Duration NO_WAIT = Duration.ofMillis(1);
+class SeatTests extends AdvisoryLockFixture {
 
 	/** Longer than the shortest time for which a session is observed to be foreign. */
 	private static final Duration FOREIGN_INTERVAL = Duration.ofMillis(250);
 
 	private static final int STANDBYS = 2;
-
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String election = "election-" + UUID.randomUUID();
-
-	private final ElectionKeys keys = ElectionKeys.derive("test", this.election);
-
-	private final List<StoreSession> sessions = new ArrayList<>();
 
 	private final AtomicInteger connections = new AtomicInteger();
 
@@ -90,7 +80,6 @@ class SeatTests {
 
 	@AfterEach
 	void leaveNothing() throws SQLException {
-		this.sessions.forEach(StoreSession::abort);
 		if (this.pool != null) {
 			this.pool.close();
 		}
@@ -120,17 +109,17 @@ class SeatTests {
 		for (int i = 0; i < STANDBYS; i++) {
 			assertThat(open("node-" + i, 5).becomeCandidate()).isTrue();
 		}
-		assertThat(sessions("other", 5).watch(false).open()).isTrue();
+		assertThat(store("other", 5).watch(false).open()).isTrue();
 		assertThat(open("node-5", 5).becomeCandidate()).isTrue();
-		assertThat(sessions("other", 5).watch(false).open()).isFalse();
+		assertThat(store("other", 5).watch(false).open()).isFalse();
 		assertThat(open("other", 5).becomeCandidate()).isFalse();
-		assertThat(sessions("node-10", 10).watch(false).open()).isTrue();
+		assertThat(store("node-10", 10).watch(false).open()).isTrue();
 		StoreSession preferred = open("node-10", 10);
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(preferred.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(STANDBYS + 2);
-		assertThat(sessions("other", 10).watch(false).open()).isFalse();
-		assertThat(sessions("node-0").watch(false).open()).isFalse();
+		assertThat(store("other", 10).watch(false).open()).isFalse();
+		assertThat(store("node-0").watch(false).open()).isFalse();
 		assertThat(preferred.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		assertThat(preferred.confirm().foreign()).isNull();
 		assertThat(seats()).hasSize(STANDBYS + 1);
@@ -159,8 +148,7 @@ class SeatTests {
 
 	@Test
 	void winnerFreesItsSeatWithTheStatementThatWins() throws SessionException {
-		StoreSession first = open("node-1");
-		first.becomeCandidate();
+		StoreSession first = candidate("node-1");
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		assertThat(seats()).isEmpty();
 		assertThat(first.confirm().predecessor()).isNull();
@@ -172,11 +160,9 @@ class SeatTests {
 
 	@Test
 	void standbyThatWaitsKeepsItsSeat() throws SessionException {
-		StoreSession first = open("node-1");
-		first.becomeCandidate();
+		StoreSession first = candidate("node-1");
 		first.acquire(NO_WAIT);
-		StoreSession second = open("node-2");
-		second.becomeCandidate();
+		StoreSession second = candidate("node-2");
 		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(seats()).hasSize(1);
 	}
@@ -184,19 +170,8 @@ class SeatTests {
 	@Test
 	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
 		AtomicInteger calls = new AtomicInteger();
-		AdvisoryLockStore cancelling = new StatementsStore(settings("node-1"), this.keys, source(),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
-
-					@Override
-					String acquire(long waitMillis, boolean observe, int seat, int priority,
-							@Nullable Predecessor predecessor) {
-						return (calls.getAndIncrement() > 0)
-								? super.acquire(waitMillis, observe, seat, priority, predecessor)
-								: "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
-					}
-
-				});
-		StoreSession first = open(cancelling);
+		StoreSession first = open(attempting("node-1", (statement) -> (calls.getAndIncrement() > 0) ? statement
+				: "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)"));
 		first.becomeCandidate();
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
@@ -205,15 +180,14 @@ class SeatTests {
 
 	@Test
 	void sessionOfAnEarlierVersionNeedsNoSeat() throws Exception {
-		StoreSession first = open("node-1");
-		first.becomeCandidate();
+		StoreSession first = candidate("node-1");
 		Won won = (Won) first.acquire(NO_WAIT);
-		open("node-2").becomeCandidate();
-		open("node-3").becomeCandidate();
+		candidate("node-2");
+		candidate("node-3");
 		try (Connection earlier = this.server.connect(); Statement statement = earlier.createStatement()) {
 			statement.execute("SET application_name = '" + new SessionNames(this.election).of("old") + "'");
 			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
-			Watch watch = sessions("node-4").watch(false);
+			Watch watch = store("node-4").watch(false);
 			assertThat(watch.open()).isFalse();
 			assertThat(watch.view().candidates()).extracting(Candidate::nodeId)
 				.containsExactlyInAnyOrder("node-1", "node-2", "node-3", "old");
@@ -222,37 +196,36 @@ class SeatTests {
 			statement
 				.execute("SELECT pg_advisory_lock(" + this.keys.termClass() + ", " + (won.term().transactionId() + 1)
 						+ "), pg_advisory_lock_shared(" + this.keys.noticeClass() + ", 1)");
-			Holder leader = sessions("node-4").watch(false).view().leader();
+			Holder leader = store("node-4").watch(false).view().leader();
 			assertThat(leader).isNotNull().extracting(Holder::nodeId).isEqualTo("old");
 		}
 	}
 
 	@Test
 	void firstWatchOfACandidateOpensItsSession() throws SessionException {
-		AdvisoryLockStore watching = sessions("node-1");
+		AdvisoryLockStore watching = store("node-1");
 		assertThat(watching.watch(false).session()).isNull();
 		StoreSession session = watching.watch(true).session();
 		assertThat(session).isNotNull();
 		this.sessions.add(session);
 		assertThat(session.becomeCandidate()).isTrue();
 		assertThat(session.acquire(NO_WAIT)).isInstanceOf(Won.class);
-		open("node-2").becomeCandidate();
-		open("node-3").becomeCandidate();
-		assertThat(sessions("node-4").watch(true)).matches((watch) -> !watch.open() && watch.session() == null);
+		candidate("node-2");
+		candidate("node-3");
+		assertThat(store("node-4").watch(true)).matches((watch) -> !watch.open() && watch.session() == null);
 	}
 
 	@Test
 	void watchReadsTheElectionWithoutAPool() throws SessionException {
-		AdvisoryLockStore watching = sessions("node-4");
+		AdvisoryLockStore watching = store("node-4");
 		Watch watch = watching.watch(false);
 		assertThat(watch.view().leader()).isNull();
 		assertThat(watch.open()).isTrue();
-		StoreSession first = open("node-1");
-		first.becomeCandidate();
+		StoreSession first = candidate("node-1");
 		Won won = (Won) first.acquire(NO_WAIT);
-		open("node-2").becomeCandidate();
+		candidate("node-2");
 		assertThat(watching.watch(false).open()).isTrue();
-		open("node-3").becomeCandidate();
+		candidate("node-3");
 		watch = watching.watch(false);
 		assertThat(watch.open()).isFalse();
 		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
@@ -266,7 +239,7 @@ class SeatTests {
 
 	@Test
 	void watchBorrowsFromThePoolAndLeavesNothing() throws Exception {
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		this.pool = this.server.connect();
 		try (Statement statement = this.pool.createStatement()) {
 			statement.execute("CREATE SCHEMA misleading");
 			this.created.add("SCHEMA misleading CASCADE");
@@ -277,12 +250,11 @@ class SeatTests {
 			statement.execute("SET search_path = misleading, pg_catalog");
 		}
 		this.pool.setNetworkTimeout(Runnable::run, 60_000);
-		AdvisoryLockStore watching = sessions("node-4");
+		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
-		StoreSession first = open("node-1");
-		first.becomeCandidate();
+		StoreSession first = candidate("node-1");
 		Won won = (Won) first.acquire(NO_WAIT);
-		open("node-2").becomeCandidate();
+		candidate("node-2");
 		int before = this.connections.get();
 		for (boolean autoCommit : new boolean[] { true, false }) {
 			this.pool.setAutoCommit(autoCommit);
@@ -306,14 +278,14 @@ class SeatTests {
 		this.created.add("DATABASE " + other);
 		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
 				this.server.username(), this.server.password());
-		AdvisoryLockStore watching = sessions("node-4");
+		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
-		open("node-1").becomeCandidate();
-		open("node-2").becomeCandidate();
+		candidate("node-1");
+		candidate("node-2");
 		assertThat(watching.watch(false).open()).isFalse();
 		assertThat(watching.watch(false).view().candidates()).hasSize(2);
 		this.pool.close();
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		this.pool = this.server.connect();
 		await().pollInterval(Duration.ZERO).pollDelay(Duration.ZERO).until(() -> {
 			int before = this.connections.get();
 			watching.watch(false);
@@ -344,7 +316,7 @@ class SeatTests {
 
 	private AdvisoryLockStore watchByPool(String url) throws Exception {
 		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
-		AdvisoryLockStore watching = sessions("node-4");
+		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		assertThat(watching.watch(false).open()).isTrue();
 		return watching;
@@ -393,7 +365,7 @@ class SeatTests {
 	void poolThatHasNoConnectionAnyLongerIsAskedAgainBeforeOneIsOpened() throws Exception {
 		try (Connection lent = this.server.connect()) {
 			this.pool = lent;
-			AdvisoryLockStore watching = sessions("node-4");
+			AdvisoryLockStore watching = store("node-4");
 			watching.watch(false);
 			for (int i = 0; i < 2; i++) {
 				assertThat(watching.watch(false)).isNotNull();
@@ -410,15 +382,12 @@ class SeatTests {
 
 	@Test
 	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
-		StoreSession leader = open("node-1");
-		leader.becomeCandidate();
+		this.pool = this.server.connect();
+		StoreSession leader = candidate("node-1");
 		Won won = (Won) leader.acquire(NO_WAIT);
-		StoreSession standby = open("node-2");
-		standby.becomeCandidate();
-		StoreSession other = open("node-3");
-		other.becomeCandidate();
-		AdvisoryLockStore watching = sessions("node-4");
+		StoreSession standby = candidate("node-2");
+		StoreSession other = candidate("node-3");
+		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		for (int i = 0; i < 3; i++) {
 			Watch watch = watching.watch(false);
@@ -432,13 +401,13 @@ class SeatTests {
 		await().until(() -> seats().size() < STANDBYS);
 		assertThat(watching.watch(false).open()).isTrue();
 		assertThat(lastStatementOfThePool()).contains("pg_locks");
-		open("node-5").becomeCandidate();
+		candidate("node-5");
 		assertThat(watching.watch(false).view().candidates()).as("as soon as no seat is free").hasSize(STANDBYS + 1);
 		watching.watch(false);
 		assertThat(lastStatementOfThePool()).doesNotContain("pg_locks");
 		leader.close();
 		await().until(() -> standby.acquire(NO_WAIT) instanceof Won);
-		open("node-6").becomeCandidate();
+		candidate("node-6");
 		assertThat(seats()).hasSize(STANDBYS);
 		Watch watch = watching.watch(false);
 		assertThat(watch.open()).isFalse();
@@ -447,18 +416,16 @@ class SeatTests {
 
 	@Test
 	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		AdvisoryLockStore watching = new StatementsStore(settings("node-4"), this.keys, source(),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
+		AdvisoryLockStore watching = store("node-4", (keys, server) -> new AdvisoryLockSql(keys, server) {
 
-					@Override
-					String isUnchanged(List<Integer> seats, Term term) {
-						return "DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false";
-					}
+			@Override
+			String isUnchanged(List<Integer> seats, Term term) {
+				return "DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false";
+			}
 
-				});
+		});
 		for (int i = 1; i <= STANDBYS + 1; i++) {
-			StoreSession session = open("node-" + i);
-			session.becomeCandidate();
+			StoreSession session = candidate("node-" + i);
 			session.acquire(NO_WAIT);
 		}
 		for (boolean pooled : new boolean[] { false, true }) {
@@ -476,12 +443,10 @@ class SeatTests {
 	 */
 	@Test
 	void lockThatTriesASeatEndsWithItsStatement() throws Exception {
-		StoreSession leader = open("node-1");
-		leader.becomeCandidate();
+		StoreSession leader = candidate("node-1");
 		leader.acquire(NO_WAIT);
-		StoreSession standby = open("node-2");
-		standby.becomeCandidate();
-		open("node-3").becomeCandidate();
+		StoreSession standby = candidate("node-2");
+		candidate("node-3");
 		List<String> left = new ArrayList<>();
 		try (Connection lent = this.server.connect()) {
 			lent.setAutoCommit(false);
@@ -494,7 +459,7 @@ class SeatTests {
 						}
 						return method.invoke(lent, arguments);
 					});
-			AdvisoryLockStore watching = sessions("node-4");
+			AdvisoryLockStore watching = store("node-4");
 			watching.watch(false);
 			assertThat(watching.watch(false).open()).isFalse();
 			standby.close();
@@ -506,14 +471,14 @@ class SeatTests {
 
 	@Test
 	void sessionThatTriesSeatsIsNotForeign() throws Exception {
-		open("node-1").becomeCandidate();
-		open("node-2").becomeCandidate();
+		candidate("node-1");
+		candidate("node-2");
 		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
 			this.sessions.get(1).close();
 			await().until(() -> seats().size() < STANDBYS);
 			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) "
 					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
-			AdvisoryLockStore watching = sessions("node-4");
+			AdvisoryLockStore watching = store("node-4");
 			await().pollInterval(FOREIGN_INTERVAL)
 				.during(FOREIGN_INTERVAL.multipliedBy(3))
 				.until(() -> watching.watch(false).view().foreign() == null);
@@ -542,11 +507,11 @@ class SeatTests {
 				}
 				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
 						other.password());
-				AdvisoryLockStore watching = sessions("node-4");
+				AdvisoryLockStore watching = store("node-4");
 				watching.watch(false);
 				if (identifier) {
-					open("node-1").becomeCandidate();
-					open("node-2").becomeCandidate();
+					candidate("node-1");
+					candidate("node-2");
 				}
 				int before = this.connections.get();
 				for (int i = 1; i <= 2; i++) {
@@ -562,12 +527,12 @@ class SeatTests {
 
 	@Test
 	void poolWithOtherSettingsIsUsed() throws Exception {
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+		this.pool = this.server.connect();
 		try (Statement statement = this.pool.createStatement()) {
 			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
 			statement.execute("SET extra_float_digits = 0");
 		}
-		AdvisoryLockStore watching = sessions("node-4");
+		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		int before = this.connections.get();
 		assertThat(watching.watch(false).open()).isTrue();
@@ -577,11 +542,10 @@ class SeatTests {
 	@Test
 	@Tag("ring2")
 	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
-		StoreSession leader = open("node-1");
-		leader.becomeCandidate();
+		StoreSession leader = candidate("node-1");
 		Won won = (Won) leader.acquire(NO_WAIT);
-		open("node-2").becomeCandidate();
-		AdvisoryLockStore watching = sessions("node-4");
+		candidate("node-2");
+		AdvisoryLockStore watching = store("node-4");
 		assertThat(watching.watch(false).view().foreign()).isNull();
 		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
 			statement.execute("SET application_name = 'psql'");
@@ -623,25 +587,11 @@ class SeatTests {
 					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
 	}
 
-	private StoreSession open(String node) throws SessionException {
-		return open(sessions(node));
-	}
-
-	private StoreSession open(AdvisoryLockStore from) throws SessionException {
-		StoreSession session = from.open();
-		this.sessions.add(session);
-		return session;
-	}
-
 	private StoreSession open(String node, int priority) throws SessionException {
-		return open(sessions(node, priority));
+		return open(store(node, priority));
 	}
 
-	private AdvisoryLockStore sessions(String node) {
-		return sessions(node, 0);
-	}
-
-	private AdvisoryLockStore sessions(String node, int priority) {
+	private AdvisoryLockStore store(String node, int priority) {
 		ElectionSettings settings = settings(node);
 		return new AdvisoryLockStore(
 				new ElectionSettings(this.election, node, settings.lease(), settings.takeoverDelay(),
@@ -650,7 +600,8 @@ class SeatTests {
 				this.keys, 0, false, source(), null);
 	}
 
-	private ElectionSettings settings(String node) {
+	@Override
+	ElectionSettings settings(String node) {
 		return settings(node, Duration.ofSeconds(30));
 	}
 
@@ -670,17 +621,14 @@ class SeatTests {
 				});
 	}
 
-	private ConnectionSource source() {
+	@Override
+	ConnectionSource source() {
 		return new ConnectionSource() {
 
 			@Override
 			public Connection connect(Properties driverSettings) throws SQLException {
 				SeatTests.this.connections.incrementAndGet();
-				Properties properties = new Properties();
-				properties.putAll(driverSettings);
-				properties.setProperty("user", SeatTests.this.server.username());
-				properties.setProperty("password", SeatTests.this.server.password());
-				return DriverManager.getConnection(SeatTests.this.server.jdbcUrl(), properties);
+				return SeatTests.this.server.connect(driverSettings);
 			}
 
 			@Override

@@ -1,0 +1,202 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.advisory;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.postgresql.ElectionKeys;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for sessions of other programs that hold keys of an election, on a real server.
+ */
+@Tag("ring1")
+class ForeignSessionTests extends AdvisoryLockFixture {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void foreignSessionOnTheMainKeyIsNamedAndNoLeader(String function) throws Exception {
+		StoreSession node = candidate("node-a");
+		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
+			Held first = (Held) node.acquire(NO_WAIT);
+			assertThat(first.view().foreign()).as("by one reading").isNull();
+			await().atMost(LONG)
+				.until(() -> new ForeignHolder(foreign.description(), true, false).equals(node.observe().foreign()));
+			Held second = (Held) node.acquire(NO_WAIT);
+			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true, false));
+			assertThat(second.view().leader()).isNull();
+			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
+		}
+		await().atMost(LONG).until(() -> node.observe().foreign() == null);
+		win(node);
+		StoreSession other = candidate("node-b");
+		assertThat(other.observe().foreign()).isNull();
+		assertThat(other.observe().leader()).isNotNull();
+		assertThat(other.observe().foreign()).isNull();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void foreignSessionAtTheHeadOfTheQueueIsNamed(String function) throws Exception {
+		StoreSession leader = candidate("leader");
+		win(leader);
+		StoreSession follower = candidate("follower");
+		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
+		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
+			await().atMost(LONG)
+				.until(() -> new ForeignHolder(foreign.description(), false, false)
+					.equals(follower.observe().foreign()));
+			leader.close();
+			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		}
+		await().atMost(LONG).until(() -> follower.acquire(NO_WAIT) instanceof Won);
+	}
+
+	@Test
+	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
+		StoreSession leader = candidate("node-a");
+		win(leader);
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
+			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
+			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			assertThat(leader.confirm().predecessor()).isNull();
+		}
+		await().atMost(LONG).until(() -> leader.confirm().foreign() == null);
+		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")")) {
+			leader.confirm();
+			assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
+		}
+	}
+
+	@Test
+	void foreignSessionThatWaitsForTheFenceKeyIsNamed() throws Exception {
+		StoreSession leader = candidate("node-a");
+		win(leader);
+		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
+				Foreign foreign = new Foreign("SELECT 1")) {
+			CompletableFuture<Void> waiting = foreign.runAside("SELECT pg_advisory_lock(" + this.keys.fence() + ")");
+			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			transaction.close();
+			assertThat(waiting).succeedsWithin(LONG);
+		}
+	}
+
+	@Test
+	void foreignSessionWithAKeyOfATermIsNamedAsNoNode() throws Exception {
+		StoreSession winner = candidate("node-a");
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)")) {
+			assertThat(win(winner).clear()).isFalse();
+			assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + foreign.pid());
+			await().atMost(LONG).until(() -> isNamed(winner, foreign));
+			assertThat(winner.confirm().predecessor()).startsWith("the " + foreign.description())
+				.endsWith("a node of this election");
+		}
+		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
+	void sessionThatHoldsUpTheBarrierIsNamed(String function) throws Exception {
+		StoreSession winner = candidate("node-a");
+		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.fence() + ")")) {
+			assertThat(win(winner).clear()).isFalse();
+			assertThat(winner.passBarrier(Duration.ofMillis(20)))
+				.isEqualTo("the transaction of the " + foreign.description());
+		}
+		await().atMost(LONG).until(() -> winner.passBarrier(NO_WAIT) == null);
+	}
+
+	@Test
+	void requestOfAForeignSessionIsNamedAndDoesNotCount() throws Exception {
+		StoreSession leader = candidate("node-a");
+		Term term = win(leader).term();
+		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
+				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
+			assertThat(leader.confirm().requested()).isFalse();
+			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			assertThat(leader.confirm().requested()).isFalse();
+		}
+	}
+
+	private static boolean isNamed(StoreSession node, Foreign foreign) throws Exception {
+		node.candidates();
+		return foreign.description().equals(node.confirm().foreign());
+	}
+
+	/**
+	 * A session of an application without elections.
+	 */
+	private final class Foreign implements AutoCloseable {
+
+		private final Connection connection;
+
+		Foreign(String statement) throws SQLException {
+			this.connection = ForeignSessionTests.this.server.connect();
+			execute("SET application_name = 'psql'");
+			execute(statement);
+		}
+
+		private void execute(String text) throws SQLException {
+			try (Statement statement = this.connection.createStatement()) {
+				statement.execute(text);
+			}
+		}
+
+		CompletableFuture<Void> runAside(String text) {
+			return CompletableFuture.runAsync(() -> {
+				try {
+					execute(text);
+				}
+				catch (SQLException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+		}
+
+		int pid() throws SQLException {
+			return this.connection.unwrap(PGConnection.class).getBackendPID();
+		}
+
+		String description() throws SQLException {
+			return "session with pid " + pid() + " ('psql', role '" + ForeignSessionTests.this.server.username() + "')";
+		}
+
+		@Override
+		public void close() throws SQLException {
+			this.connection.close();
+		}
+
+	}
+
+}

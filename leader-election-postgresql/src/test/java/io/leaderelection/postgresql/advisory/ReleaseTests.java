@@ -1,0 +1,289 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql.advisory;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for what a session leaves and finds at the end of a term, on a real server.
+ */
+@Tag("ring1")
+class ReleaseTests extends AdvisoryLockFixture {
+
+	@Test
+	void successorReadsTheMarkerOfACleanReleaseWhichIsGoneThen() throws Exception {
+		StoreSession first = candidate("node-a");
+		win(first);
+		StoreSession second = candidate("node-b");
+		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
+		assertThat(first.release(true)).isTrue();
+		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
+				(won) -> assertThat(won.ending()).isEqualTo(Ending.CLEAN));
+		assertThat(second.confirm().predecessor()).isNull();
+	}
+
+	@Test
+	void winnerIsClearOfEarlierTermsBehindAMarker() throws Exception {
+		StoreSession first = candidate("node-a");
+		assertThat(win(first).clear()).isTrue();
+		StoreSession second = candidate("node-b");
+		first.release(true);
+		Won won = win(second);
+		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
+		assertThat(won.clear()).isTrue();
+		assertThat(second.confirm().predecessor()).as("the marker").startsWith("the session with pid");
+		first.close();
+		await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "SELECT pg_advisory_lock(%1$d, 12345)", "SELECT pg_advisory_xact_lock_shared(%2$d)",
+			"SELECT pg_advisory_lock(%1$d, 12345), pg_advisory_lock(%1$d, -1)" })
+	void winnerIsNotClearWhileSomethingOfAnEarlierTermIsLeft(String left) throws Exception {
+		StoreSession winner = candidate("node-a");
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			connection.setAutoCommit(false);
+			statement.execute(left.formatted(this.keys.termClass(), this.keys.fence()));
+			assertThat(win(winner).clear()).isFalse();
+			connection.commit();
+		}
+		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+		assertThat(winner.passBarrier(LONG)).isNull();
+	}
+
+	@Test
+	void barrierIsFreeAgainAfterTheAcquisition() throws Exception {
+		assertThat(win(candidate("node-a")).clear()).isTrue();
+		assertThat(this.server.query("SELECT pg_try_advisory_xact_lock(" + this.keys.fence() + ")"))
+			.containsExactly("t");
+	}
+
+	@Test
+	void releaseLeavesNoMarkWithoutTheLock() throws Exception {
+		AdvisoryLockSession first = (AdvisoryLockSession) candidate("node-a");
+		win(first);
+		try (Statement statement = first.connection().createStatement()) {
+			statement.execute("SELECT pg_advisory_unlock(" + this.keys.main() + ")");
+		}
+		// A mark remains while a successor is expected
+		candidate("node-b").becomeCandidate();
+		first.release(true);
+		assertThat(this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
+				+ "AND (classid, objsubid) IN ((" + (this.keys.termClass() & 0xFFFFFFFFL) + ", 2))"))
+			.isEmpty();
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(first.name() + ",WARNING"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void releaseReturnsWhetherThereIsASuccessor(boolean clean) throws Exception {
+		StoreSession first = candidate("node-a");
+		win(first);
+		StoreSession second = candidate("node-b");
+		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
+		assertThat(first.release(clean)).isTrue();
+		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Won.class);
+		assertThat(second.release(clean)).as("with a candidate that does not wait").isFalse();
+	}
+
+	@Test
+	void markerOfAnotherIsNoSuccessor() throws Exception {
+		StoreSession first = candidate("node-a");
+		candidate("node-b");
+		win(first);
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock(%d, -1)".formatted(this.keys.termClass()));
+			assertThat(first.release(false)).isFalse();
+		}
+	}
+
+	@Test
+	void releaseThatIsNotCleanLeavesNoMark() throws Exception {
+		StoreSession first = candidate("node-a");
+		win(first);
+		StoreSession second = candidate("node-b");
+		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
+		first.release(false);
+		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
+				(won) -> assertThat(won.ending()).isNotEqualTo(Ending.CLEAN));
+		assertThat(second.confirm().predecessor()).isNull();
+	}
+
+	@Test
+	void releaseDoesNotWaitLongForACandidateThatDoesNotCome() throws Exception {
+		StoreSession first = candidate("node-a");
+		win(first);
+		candidate("node-b");
+		long start = System.nanoTime();
+		assertThat(first.release(true)).isFalse();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(3));
+	}
+
+	/**
+	 * A second cancel may arrive when the first has ended the wait: the statement is then
+	 * run again.
+	 */
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 2 })
+	void cancelWhileAReleaseWaitsForASuccessorIsNoFailure(int cancels) throws Exception {
+		StoreSession first = candidate(patient("node-a"));
+		win(first);
+		candidate("node-b");
+		CompletableFuture<Boolean> release = releaseInterruptedBy(
+				String.join(", ", Collections.nCopies(cancels, "pg_cancel_backend(pid)")), first);
+		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
+		first.close();
+		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+		assertThat(this.server.log().lines().filter((line) -> line.contains(first.name() + ",ERROR")))
+			.hasSizeLessThan(cancels);
+	}
+
+	@Test
+	void releaseThatIsRunAgainRemovesItsMark() throws Exception {
+		AtomicInteger releases = new AtomicInteger();
+		AdvisoryLockStore cancelling = store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
+
+			@Override
+			String release(Term term, boolean clean, long idleMillis, long waitMillis) {
+				String text = super.release(term, clean, idleMillis, waitMillis);
+				assertThat(text).contains("until :=");
+				return (releases.getAndIncrement() > 0) ? text : text.replace("until :=",
+						"PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(10); until :=");
+			}
+
+		});
+		StoreSession session = candidate(cancelling);
+		win(session);
+		session.release(true);
+		assertThat(releases).hasValue(2);
+		assertThat(heldAlone()).isEmpty();
+	}
+
+	@Test
+	void endOfTheSessionWhileAReleaseWaitsForASuccessorLeavesNoLock() throws Exception {
+		StoreSession first = candidate(patient("node-a"));
+		win(first);
+		candidate("node-b");
+		CompletableFuture<Boolean> release = releaseInterruptedBy("pg_terminate_backend(pid)", first);
+		assertThat(release).failsWithin(LONG);
+		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+	}
+
+	@Test
+	void releaseWithoutCandidatesDoesNotWait() throws Exception {
+		StoreSession only = candidate(patient("node-a"));
+		win(only);
+		long start = System.nanoTime();
+		only.release(true);
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(1900));
+	}
+
+	@Test
+	void predecessorIsTheHolderOfAKeyOfAnotherTermButNotOfAShare() throws Exception {
+		StoreSession winner = candidate("node-a");
+		win(winner);
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock_shared(%d, 12345)".formatted(this.keys.termClass()));
+			assertThat(winner.confirm().predecessor()).isNull();
+			statement.execute("SELECT pg_advisory_lock(%d, 12346)".formatted(this.keys.termClass()));
+			assertThat(winner.confirm().predecessor()).isNotNull();
+		}
+	}
+
+	@Test
+	void barrierWaitsForFencedTransactions() throws Exception {
+		StoreSession winner = candidate("node-a");
+		win(winner);
+		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
+			connection.setAutoCommit(false);
+			statement.execute("SELECT pg_advisory_xact_lock_shared(%d)".formatted(this.keys.fence()));
+			assertThat(winner.passBarrier(Duration.ofMillis(50))).startsWith("the transaction of the session with pid");
+			connection.commit();
+		}
+		assertThat(winner.passBarrier(Duration.ofMillis(500))).isNull();
+		assertThat(winner.confirm().predecessor()).isNull();
+	}
+
+	/**
+	 * Start a release and signal its session while it waits. The statement that finds the
+	 * wait also signals, since the wait is a sequence of short sleeps.
+	 */
+	private CompletableFuture<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
+		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
+			CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
+				try {
+					return session.release(true);
+				}
+				catch (SessionException ex) {
+					throw new IllegalStateException(ex);
+				}
+			});
+			await().atMost(LONG)
+				.pollDelay(Duration.ZERO)
+				.pollInterval(Duration.ofMillis(5))
+				.until(() -> observer
+					.executeQuery("SELECT " + signal
+							+ " FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
+							+ session.name() + "'")
+					.next());
+			return release;
+		}
+	}
+
+	private List<String> heldAlone() throws SQLException {
+		return this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
+				+ "AND classid IN (" + (this.keys.termClass() & 0xFFFFFFFFL) + ", " + (this.keys.main() >>> 32) + ")");
+	}
+
+	/**
+	 * Sessions whose releases wait ten times as long, so that a test on a busy machine
+	 * can tell whether they do.
+	 */
+	private AdvisoryLockStore patient(String node) {
+		return store(node, (keys, server) -> new AdvisoryLockSql(keys, server) {
+
+			@Override
+			String release(Term term, boolean clean, long idleMillis, long waitMillis) {
+				return super.release(term, clean, idleMillis, 10 * waitMillis);
+			}
+
+		});
+	}
+
+}
