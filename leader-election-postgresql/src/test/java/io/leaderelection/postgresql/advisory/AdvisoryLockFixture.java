@@ -66,8 +66,11 @@ abstract class AdvisoryLockFixture {
 	}
 
 	ElectionSettings settings(String node) {
-		return new ElectionSettings(this.election, node, Duration.ofSeconds(3), Duration.ZERO, Duration.ofSeconds(1),
-				true);
+		return settings(node, Duration.ofSeconds(3), ElectionSettings.STANDBYS);
+	}
+
+	ElectionSettings settings(String node, Duration lease, int standbys) {
+		return new ElectionSettings(this.election, node, lease, Duration.ZERO, Duration.ofSeconds(1), true, standbys);
 	}
 
 	ConnectionSource source() {
@@ -157,6 +160,15 @@ abstract class AdvisoryLockFixture {
 		try (Statement statement = connection.createStatement()) {
 			statement.execute(text);
 		}
+	}
+
+	/**
+	 * Return the seats that are taken.
+	 */
+	List<String> seats() {
+		return this.server
+			.query("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
+					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
 	}
 
 }

@@ -16,24 +16,12 @@
 
 package io.leaderelection.postgresql.advisory;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
-import java.util.Properties;
-import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.NodeProfile;
@@ -44,47 +32,19 @@ import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Holder;
-import io.leaderelection.engine.StoreSession.View;
-import io.leaderelection.postgresql.ConnectionSource;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.testsupport.PostgreSqlServer;
-import io.leaderelection.testsupport.TcpProxy;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the seats of {@link AdvisoryLockSession} and for {@link Watcher} on a real
- * server.
+ * Tests for the seats of {@link AdvisoryLockSession} on a real server.
  */
 @Tag("ring1")
 class SeatTests extends AdvisoryLockFixture {
 
-	/** Longer than the shortest time for which a session is observed to be foreign. */
-	private static final Duration FOREIGN_INTERVAL = Duration.ofMillis(250);
-
 	private static final int STANDBYS = 2;
-
-	private final AtomicInteger connections = new AtomicInteger();
-
-	/** The connection of the pool, if there is one. */
-	private @Nullable Connection pool;
-
-	/** What a test has created on the server. */
-	private final List<String> created = new ArrayList<>();
-
-	@AfterEach
-	void leaveNothing() throws SQLException {
-		if (this.pool != null) {
-			this.pool.close();
-		}
-		this.created.forEach((object) -> this.server.execute("DROP " + object));
-	}
 
 	@Test
 	void thereIsOneSeatPerStandby() throws SessionException {
@@ -139,8 +99,8 @@ class SeatTests extends AdvisoryLockFixture {
 
 	@Test
 	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
-		StoreSession frozen = open(
-				new AdvisoryLockStore(settings("node-1", Duration.ofSeconds(2)), this.keys, 0, false, source(), null));
+		StoreSession frozen = open(new AdvisoryLockStore(settings("node-1", Duration.ofSeconds(2), STANDBYS), this.keys,
+				0, false, source(), null));
 		assertThat(frozen.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 		await().until(() -> seats().isEmpty());
@@ -215,378 +175,6 @@ class SeatTests extends AdvisoryLockFixture {
 		assertThat(store("node-4").watch(true)).matches((watch) -> !watch.open() && watch.session() == null);
 	}
 
-	@Test
-	void watchReadsTheElectionWithoutAPool() throws SessionException {
-		AdvisoryLockStore watching = store("node-4");
-		Watch watch = watching.watch(false);
-		assertThat(watch.view().leader()).isNull();
-		assertThat(watch.open()).isTrue();
-		StoreSession first = candidate("node-1");
-		Won won = (Won) first.acquire(NO_WAIT);
-		candidate("node-2");
-		assertThat(watching.watch(false).open()).isTrue();
-		candidate("node-3");
-		watch = watching.watch(false);
-		assertThat(watch.open()).isFalse();
-		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
-		assertThat(watch.view().candidates()).hasSize(3);
-		await().until(
-				() -> this.server
-					.query("SELECT pid FROM pg_stat_activity WHERE application_name = '"
-							+ new SessionNames(this.election).of("node-4") + "'")
-					.isEmpty());
-	}
-
-	@Test
-	void watchBorrowsFromThePoolAndLeavesNothing() throws Exception {
-		this.pool = this.server.connect();
-		try (Statement statement = this.pool.createStatement()) {
-			statement.execute("CREATE SCHEMA misleading");
-			this.created.add("SCHEMA misleading CASCADE");
-			statement.execute("CREATE FUNCTION misleading.never(bigint, bigint) RETURNS boolean "
-					+ "LANGUAGE sql AS 'SELECT false'");
-			statement.execute("CREATE OPERATOR misleading.= (FUNCTION = misleading.never, LEFTARG = bigint, "
-					+ "RIGHTARG = bigint)");
-			statement.execute("SET search_path = misleading, pg_catalog");
-		}
-		this.pool.setNetworkTimeout(Runnable::run, 60_000);
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		StoreSession first = candidate("node-1");
-		Won won = (Won) first.acquire(NO_WAIT);
-		candidate("node-2");
-		int before = this.connections.get();
-		for (boolean autoCommit : new boolean[] { true, false }) {
-			this.pool.setAutoCommit(autoCommit);
-			Watch watch = watching.watch(false);
-			assertThat(watch.open()).isTrue();
-			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
-			assertThat(this.pool.getAutoCommit()).isEqualTo(autoCommit);
-			assertThat(this.pool.getNetworkTimeout()).isEqualTo(60_000);
-			assertThat(this.server.query("SELECT state FROM pg_stat_activity WHERE query LIKE '%"
-					+ this.keys.observerClass() + "%' AND state LIKE 'idle in%'"))
-				.isEmpty();
-		}
-		assertThat(this.connections).hasValue(before);
-	}
-
-	@Test
-	@Tag("ring2")
-	void poolIsNotUsedWhileItLeadsToAnotherDatabase() throws Exception {
-		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
-		this.server.execute("CREATE DATABASE " + other);
-		this.created.add("DATABASE " + other);
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
-				this.server.username(), this.server.password());
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		candidate("node-1");
-		candidate("node-2");
-		assertThat(watching.watch(false).open()).isFalse();
-		assertThat(watching.watch(false).view().candidates()).hasSize(2);
-		this.pool.close();
-		this.pool = this.server.connect();
-		await().pollInterval(Duration.ZERO).pollDelay(Duration.ZERO).until(() -> {
-			int before = this.connections.get();
-			watching.watch(false);
-			return this.connections.get() == before;
-		});
-	}
-
-	@Test
-	void brokenConnectionOfThePoolIsReplacedByAnOwnOne() throws Exception {
-		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
-		this.pool.close();
-		int before = this.connections.get();
-		assertThat(watching.watch(false)).as("the next one is awaited").isNull();
-		assertThat(this.connections).hasValue(before);
-		for (int i = 1; i <= 2; i++) {
-			assertThat(watching.watch(false).open()).isTrue();
-			assertThat(this.connections).hasValue(before + i);
-		}
-	}
-
-	@Test
-	void brokenConnectionOfThePoolIsReplacedAtOnceAfterASession() throws Exception {
-		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
-		watching.open().close();
-		this.pool.close();
-		assertThat(watching.watch(false)).isNotNull();
-	}
-
-	private AdvisoryLockStore watchByPool(String url) throws Exception {
-		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		assertThat(watching.watch(false).open()).isTrue();
-		return watching;
-	}
-
-	/**
-	 * A server that does not answer for a moment must not have to open a connection for
-	 * each node then.
-	 */
-	@Test
-	void slowServerCostsNoConnection() throws Exception {
-		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
-			int before = this.connections.get();
-			proxy.hold();
-			AtomicBoolean released = new AtomicBoolean();
-			CompletableFuture.delayedExecutor(2, TimeUnit.SECONDS).execute(() -> {
-				released.set(true);
-				proxy.release();
-			});
-			assertThat(watching.watch(false)).isNotNull();
-			assertThat(released).isTrue();
-			assertThat(this.pool.isClosed()).isFalse();
-			assertThat(this.connections).hasValue(before);
-		}
-	}
-
-	@Test
-	@Tag("ring2")
-	void serverThatIsSilentForLongerIsObservedOneTimeLater() throws Exception {
-		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
-			int before = this.connections.get();
-			proxy.hold();
-			assertThat(watching.watch(false)).isNull();
-			assertThat(this.connections).hasValue(before);
-			assertThat(watching.watch(false)).isNotNull();
-			assertThat(this.connections).hasValue(before + 1);
-		}
-	}
-
-	/**
-	 * A pool has no connection also because it waits for a slow server.
-	 */
-	@Test
-	void poolThatHasNoConnectionAnyLongerIsAskedAgainBeforeOneIsOpened() throws Exception {
-		try (Connection lent = this.server.connect()) {
-			this.pool = lent;
-			AdvisoryLockStore watching = store("node-4");
-			watching.watch(false);
-			for (int i = 0; i < 2; i++) {
-				assertThat(watching.watch(false)).isNotNull();
-				int before = this.connections.get();
-				this.pool = null;
-				assertThat(watching.watch(false)).isNull();
-				assertThat(this.connections).hasValue(before);
-				assertThat(watching.watch(false)).isNotNull();
-				assertThat(this.connections).hasValue(before + 1);
-				this.pool = lent;
-			}
-		}
-	}
-
-	@Test
-	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
-		this.pool = this.server.connect();
-		StoreSession leader = candidate("node-1");
-		Won won = (Won) leader.acquire(NO_WAIT);
-		StoreSession standby = candidate("node-2");
-		StoreSession other = candidate("node-3");
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		for (int i = 0; i < 3; i++) {
-			Watch watch = watching.watch(false);
-			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
-			assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
-			assertThat(lastStatementOfThePool()).doesNotContain("pg_locks")
-				.contains("pg_try_advisory_xact_lock_shared");
-		}
-		other.close();
-		await().until(() -> seats().size() < STANDBYS);
-		assertThat(watching.watch(false).open()).isTrue();
-		assertThat(lastStatementOfThePool()).contains("pg_locks");
-		candidate("node-5");
-		assertThat(watching.watch(false).view().candidates()).as("as soon as no seat is free").hasSize(STANDBYS + 1);
-		watching.watch(false);
-		assertThat(lastStatementOfThePool()).doesNotContain("pg_locks");
-		leader.close();
-		await().until(() -> standby.acquire(NO_WAIT) instanceof Won);
-		candidate("node-6");
-		assertThat(seats()).hasSize(STANDBYS);
-		Watch watch = watching.watch(false);
-		assertThat(watch.open()).isFalse();
-		assertThat(watch.view().leader()).isNotNull().extracting(Holder::nodeId).isEqualTo("node-2");
-	}
-
-	@Test
-	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		AdvisoryLockStore watching = store("node-4", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String isUnchanged(List<Integer> seats, Term term) {
-				return "DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false";
-			}
-
-		});
-		for (int i = 1; i <= STANDBYS + 1; i++) {
-			StoreSession session = candidate("node-" + i);
-			session.acquire(NO_WAIT);
-		}
-		for (boolean pooled : new boolean[] { false, true }) {
-			this.pool = pooled ? this.server.connect() : null;
-			for (int i = 0; i < 3; i++) {
-				Watch watch = watching.watch(false);
-				assertThat(watch).isNotNull();
-				assertThat(watch.view().candidates()).hasSize(STANDBYS + 1);
-			}
-		}
-	}
-
-	/**
-	 * A process that stops directly after the statement must not keep seats from others.
-	 */
-	@Test
-	void lockThatTriesASeatEndsWithItsStatement() throws Exception {
-		StoreSession leader = candidate("node-1");
-		leader.acquire(NO_WAIT);
-		StoreSession standby = candidate("node-2");
-		candidate("node-3");
-		List<String> left = new ArrayList<>();
-		try (Connection lent = this.server.connect()) {
-			lent.setAutoCommit(false);
-			int pid = lent.unwrap(PGConnection.class).getBackendPID();
-			this.pool = (Connection) Proxy.newProxyInstance(getClass().getClassLoader(),
-					new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-						if (method.getName().equals("rollback")
-								|| (method.getName().equals("setAutoCommit") && Boolean.FALSE.equals(arguments[0]))) {
-							left.addAll(this.server.query("SELECT count(*) FROM pg_locks WHERE pid = " + pid));
-						}
-						return method.invoke(lent, arguments);
-					});
-			AdvisoryLockStore watching = store("node-4");
-			watching.watch(false);
-			assertThat(watching.watch(false).open()).isFalse();
-			standby.close();
-			await().until(() -> seats().size() < STANDBYS);
-			assertThat(watching.watch(false).open()).isTrue();
-			assertThat(left).hasSize(2).containsOnly("0");
-		}
-	}
-
-	@Test
-	void sessionThatTriesSeatsIsNotForeign() throws Exception {
-		candidate("node-1");
-		candidate("node-2");
-		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
-			this.sessions.get(1).close();
-			await().until(() -> seats().size() < STANDBYS);
-			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) "
-					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
-			AdvisoryLockStore watching = store("node-4");
-			await().pollInterval(FOREIGN_INTERVAL)
-				.during(FOREIGN_INTERVAL.multipliedBy(3))
-				.until(() -> watching.watch(false).view().foreign() == null);
-		}
-	}
-
-	private String lastStatementOfThePool() throws SQLException {
-		return this.server
-			.query("SELECT query FROM pg_stat_activity WHERE pid = "
-					+ this.pool.unwrap(PGConnection.class).getBackendPID())
-			.get(0);
-	}
-
-	@Test
-	@Tag("ring2")
-	void poolOfAnotherClusterWithTheSameDatabaseIdIsNotUsed() throws Exception {
-		try (PostgreSqlServer other = PostgreSqlServer.startOtherCluster()) {
-			String databaseId = "SELECT oid FROM pg_database WHERE datname = current_database()";
-			assertThat(other.query(databaseId)).isEqualTo(this.server.query(databaseId));
-			// Without this right, a role cannot distinguish the clusters by their
-			// identifier
-			for (boolean identifier : new boolean[] { true, false }) {
-				if (!identifier) {
-					other.execute("CREATE ROLE lender LOGIN PASSWORD '" + other.password() + "'");
-					other.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC");
-				}
-				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
-						other.password());
-				AdvisoryLockStore watching = store("node-4");
-				watching.watch(false);
-				if (identifier) {
-					candidate("node-1");
-					candidate("node-2");
-				}
-				int before = this.connections.get();
-				for (int i = 1; i <= 2; i++) {
-					Watch watch = watching.watch(false);
-					assertThat(watch.open()).isFalse();
-					assertThat(watch.view().candidates()).hasSize(2);
-					assertThat(this.connections).hasValue(before + i);
-				}
-				this.pool.close();
-			}
-		}
-	}
-
-	@Test
-	void poolWithOtherSettingsIsUsed() throws Exception {
-		this.pool = this.server.connect();
-		try (Statement statement = this.pool.createStatement()) {
-			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
-			statement.execute("SET extra_float_digits = 0");
-		}
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		int before = this.connections.get();
-		assertThat(watching.watch(false).open()).isTrue();
-		assertThat(this.connections).hasValue(before);
-	}
-
-	@Test
-	@Tag("ring2")
-	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
-		StoreSession leader = candidate("node-1");
-		Won won = (Won) leader.acquire(NO_WAIT);
-		candidate("node-2");
-		AdvisoryLockStore watching = store("node-4");
-		assertThat(watching.watch(false).view().foreign()).isNull();
-		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
-			statement.execute("SET application_name = 'psql'");
-			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", " + (STANDBYS + 1) + ")");
-			await().pollInterval(FOREIGN_INTERVAL)
-				.during(FOREIGN_INTERVAL.multipliedBy(2))
-				.until(() -> watching.watch(false).view().foreign() == null);
-			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", number) "
-					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE pg_try_advisory_lock("
-					+ this.keys.observerClass() + ", number)");
-			assertThat(seats()).hasSize(STANDBYS + 1);
-			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch(false).view().foreign() != null);
-			Watch watch = watching.watch(false);
-			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
-				.asString()
-				.startsWith("session with pid")
-				.contains("'psql'");
-			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
-			assertThat(watch.view().candidates()).hasSize(2);
-			await().pollInterval(FOREIGN_INTERVAL).until(() -> {
-				leader.candidates();
-				return leader.confirm().foreign() != null;
-			});
-			assertThat(leader.confirm().foreign()).contains("'psql'");
-			assertThat(leader.confirm().predecessor()).isNull();
-			leader.release(true);
-			View view = watching.watch(false).view();
-			assertThat(view.leader()).isNull();
-			assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
-		}
-		await().until(() -> watching.watch(false).view().foreign() == null);
-		assertThat(watching.watch(false).open()).isTrue();
-	}
-
-	private List<String> seats() {
-		return this.server
-			.query("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
-					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
-	}
-
 	private StoreSession open(String node, int priority) throws SessionException {
 		return open(store(node, priority));
 	}
@@ -602,41 +190,7 @@ class SeatTests extends AdvisoryLockFixture {
 
 	@Override
 	ElectionSettings settings(String node) {
-		return settings(node, Duration.ofSeconds(30));
-	}
-
-	private ElectionSettings settings(String node, Duration lease) {
-		return new ElectionSettings(this.election, node, lease, Duration.ZERO, Duration.ofSeconds(1), true, STANDBYS);
-	}
-
-	private static Connection notClosing(Connection connection) {
-		return (Connection) Proxy.newProxyInstance(SeatTests.class.getClassLoader(),
-				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-					try {
-						return method.getName().equals("close") ? null : method.invoke(connection, arguments);
-					}
-					catch (InvocationTargetException ex) {
-						throw ex.getTargetException();
-					}
-				});
-	}
-
-	@Override
-	ConnectionSource source() {
-		return new ConnectionSource() {
-
-			@Override
-			public Connection connect(Properties driverSettings) throws SQLException {
-				SeatTests.this.connections.incrementAndGet();
-				return SeatTests.this.server.connect(driverSettings);
-			}
-
-			@Override
-			public @Nullable Connection borrow(Duration timeout) {
-				return (SeatTests.this.pool != null) ? notClosing(SeatTests.this.pool) : null;
-			}
-
-		};
+		return settings(node, Duration.ofSeconds(30), STANDBYS);
 	}
 
 }
