@@ -91,7 +91,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		.with("None", "None")
 		.with("Standbys", "1")
 		.with("MaxFaults", "1")
-		.with("Mutant", "\"NONE\"");
+		.mistake("NONE");
 
 	/** The lease table, with everything at any time. */
 	static final Instance NODE_FENCE = ofNode("NodeLease", "G3_Terms", "G1_Fence", "G4_HandOver").with("Clocks",
@@ -198,7 +198,7 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 			.with("Work", "TRUE")
 			.with("Lease", "2")
 			.with("Trust", "2")
-			.with("Mutant", "\"NONE\"");
+			.mistake("NONE");
 	}
 
 	Instance nodes(int newNodes) {
@@ -221,6 +221,10 @@ record Instance(String module, int nodes, Map<String, String> constants, List<St
 		Map<String, String> changed = new TreeMap<>(this.constants);
 		changed.put(constant, value);
 		return new Instance(this.module, this.nodes, changed, this.invariants, this.property);
+	}
+
+	Instance mistake(String mistake) {
+		return with("Mutant", '"' + mistake + '"');
 	}
 
 	Instance property(String newProperty) {

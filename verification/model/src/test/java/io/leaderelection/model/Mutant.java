@@ -147,7 +147,7 @@ enum Mutant implements SeededMistake {
 
 	@Override
 	public Instance instance() {
-		return this.instance.with("Mutant", '"' + name() + '"');
+		return this.instance.mistake(name());
 	}
 
 	@Override

@@ -146,7 +146,7 @@ enum NodeMutant implements SeededMistake {
 
 	@Override
 	public Instance instance() {
-		return this.instance.with("Mutant", '"' + name() + '"');
+		return this.instance.mistake(name());
 	}
 
 	@Override
