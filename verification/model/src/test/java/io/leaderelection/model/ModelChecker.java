@@ -19,10 +19,12 @@ package io.leaderelection.model;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -37,7 +39,7 @@ final class ModelChecker {
 
 	static final Path MODULES = Path.of("src/test/tla");
 
-	private static final Path TARGET = Path.of("target/tlc").toAbsolutePath();
+	static final Path TARGET = Path.of("target/tlc").toAbsolutePath();
 
 	private static final Duration LIMIT = Duration.ofMinutes(60);
 
@@ -57,6 +59,21 @@ final class ModelChecker {
 		return check(name, instance, 1);
 	}
 
+	/** Return the options for TLC on which its outcome depends. */
+	static List<String> options(int workers) {
+		return List.of("-workers", String.valueOf(workers), "-fp", "0", "-lncheck", "final");
+	}
+
+	/** Return the archive with TLC and the standard modules. */
+	static Path archive() {
+		try {
+			return Path.of(TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+		}
+		catch (URISyntaxException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
 	/**
 	 * Check an instance.
 	 * @param name the name of this run
@@ -71,13 +88,14 @@ final class ModelChecker {
 			Path configuration = Files.writeString(directory.resolve("model.cfg"), instance.configuration());
 			File output = directory.resolve("output.txt").toFile();
 			long start = System.nanoTime();
-			Process process = new ProcessBuilder(List.of(
-					Path.of(System.getProperty("java.home"), "bin/java").toString(),
-					(workers > 1) ? "-XX:+UseParallelGC" : "-XX:+UseSerialGC", "-Djava.io.tmpdir=" + directory, "-cp",
-					Path.of(TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toString(),
-					TLC.class.getName(), "-workers", String.valueOf(workers), "-fp", "0", "-lncheck", "final",
-					"-config", configuration.toString(), "-metadir", directory.toString(), instance.module()))
-				.directory(MODULES.toFile())
+			List<String> command = new ArrayList<>(
+					List.of(Path.of(System.getProperty("java.home"), "bin/java").toString(),
+							(workers > 1) ? "-XX:+UseParallelGC" : "-XX:+UseSerialGC", "-Djava.io.tmpdir=" + directory,
+							"-cp", archive().toString(), TLC.class.getName()));
+			command.addAll(options(workers));
+			command.addAll(
+					List.of("-config", configuration.toString(), "-metadir", directory.toString(), instance.module()));
+			Process process = new ProcessBuilder(command).directory(MODULES.toFile())
 				.redirectErrorStream(true)
 				.redirectOutput(output)
 				.start();
