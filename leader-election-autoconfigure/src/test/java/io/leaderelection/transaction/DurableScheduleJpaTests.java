@@ -33,11 +33,12 @@ import io.leaderelection.transaction.FencedJpaTransactionTests.Note;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.InitializingBean;
-import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -63,34 +64,32 @@ class DurableScheduleJpaTests {
 
 	private static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
+	private static final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@BeforeEach
+	void createTable() {
+		clock.set("2026-05-01T12:00:00Z");
+		server.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
+	}
+
+	@AfterEach
+	void dropTables() {
+		server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
+	}
 
 	@Test
 	void claimAndFlushCommitTogether() throws Exception {
-		clock.set("2026-05-01T12:00:00Z");
-		this.server
-			.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
-		ConfigurableApplicationContext context = FencedApplication.start(this.server, JobConfiguration.class,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
-				"leader-election.schedules.max-clock-skew=36500d");
-		try {
-			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
-				.isTrue();
+		try (ConfigurableApplicationContext context = start(JobConfiguration.class)) {
 			Job job = context.getBean(Job.class);
 			job.run();
 			clock.set("2026-05-02T02:00:00Z");
 			job.run();
 			job.run();
-			assertThat(notes()).containsExactly("2026-05-02T02:00:00Z");
+			assertThat(server.query("SELECT body FROM fenced_note")).containsExactly("2026-05-02T02:00:00Z");
 			clock.set("2026-05-03T02:00:00Z");
 			assertThatExceptionOfType(DataIntegrityViolationException.class).isThrownBy(job::run);
-			assertThat(this.server
-				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
+			assertThat(outcomes())
 				.containsExactly("2026-05-02 02:00:00 failed: " + DataIntegrityViolationException.class.getName());
-		}
-		finally {
-			SpringApplication.exit(context);
-			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
 		}
 	}
 
@@ -99,15 +98,7 @@ class DurableScheduleJpaTests {
 	 */
 	@Test
 	void secondTransactionManagerOnTheSameDataSourceFailsTheRun() throws Exception {
-		this.server
-			.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
-		clock.set("2026-05-01T12:00:00Z");
-		ConfigurableApplicationContext context = FencedApplication.start(this.server, TwoManagers.class,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
-				"leader-election.schedules.max-clock-skew=36500d");
-		try {
-			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
-				.isTrue();
+		try (ConfigurableApplicationContext context = start(TwoManagers.class)) {
 			TwoManagersJob job = context.getBean(TwoManagersJob.class);
 			job.run();
 			clock.set("2026-05-02T02:00:00Z");
@@ -115,15 +106,7 @@ class DurableScheduleJpaTests {
 				.withMessageContaining("run()' has not been recorded in public.durable_jpa_schedule")
 				.withMessageContaining("was committed in the middle")
 				.withMessageContaining("a second transaction manager on the same data source");
-			assertThat(this.server
-				.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule"))
-				.singleElement()
-				.asString()
-				.startsWith("2026-05-02 02:00:00 failed: ");
-		}
-		finally {
-			SpringApplication.exit(context);
-			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule, fenced_note");
+			assertThat(outcomes()).singleElement().asString().startsWith("2026-05-02 02:00:00 failed: ");
 		}
 	}
 
@@ -132,25 +115,24 @@ class DurableScheduleJpaTests {
 	 */
 	@Test
 	void transactionWithoutAJdbcConnectionIsRefused() throws Exception {
-		clock.set("2026-05-01T12:00:00Z");
-		ConfigurableApplicationContext context = FencedApplication.start(this.server, WithoutConnection.class,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
-				"leader-election.schedules.max-clock-skew=36500d");
-		try {
-			assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
-				.isTrue();
+		try (ConfigurableApplicationContext context = start(WithoutConnection.class)) {
 			assertThatIllegalStateException().isThrownBy(context.getBean(Job.class)::run)
 				.withMessageContaining("have no JDBC connection");
-			assertThat(this.server.query("SELECT job FROM durable_jpa_schedule")).isEmpty();
-		}
-		finally {
-			SpringApplication.exit(context);
-			this.server.execute("DROP TABLE IF EXISTS durable_jpa_schedule");
+			assertThat(server.query("SELECT job FROM durable_jpa_schedule")).isEmpty();
 		}
 	}
 
-	private List<String> notes() {
-		return this.server.query("SELECT body FROM fenced_note");
+	private static ConfigurableApplicationContext start(Class<?> configuration) throws InterruptedException {
+		ConfigurableApplicationContext context = FencedApplication.start(server, configuration,
+				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
+				"leader-election.schedules.max-clock-skew=36500d");
+		assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
+			.isTrue();
+		return context;
+	}
+
+	private static List<String> outcomes() {
+		return server.query("SELECT last_fire AT TIME ZONE 'UTC' || ' ' || outcome FROM durable_jpa_schedule");
 	}
 
 	static class Job {
@@ -198,12 +180,7 @@ class DurableScheduleJpaTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class TwoManagers extends JpaConfiguration {
-
-		@Bean
-		TwoManagersJob job(DataSource dataSource) {
-			return new TwoManagersJob(dataSource);
-		}
+	static class ClockConfiguration extends JpaConfiguration {
 
 		@Bean
 		InitializingBean clock(DurableSchedules schedules) {
@@ -213,16 +190,21 @@ class DurableScheduleJpaTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class JobConfiguration extends JpaConfiguration {
+	static class TwoManagers extends ClockConfiguration {
+
+		@Bean
+		TwoManagersJob job(DataSource dataSource) {
+			return new TwoManagersJob(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class JobConfiguration extends ClockConfiguration {
 
 		@Bean
 		Job job(EntityManagerFactory factory) {
 			return new Job(factory);
-		}
-
-		@Bean
-		InitializingBean clock(DurableSchedules schedules) {
-			return () -> schedules.setClock(clock);
 		}
 
 	}

@@ -39,6 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
 
 import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -437,7 +438,11 @@ class FencedTransactionTests {
 
 	}
 
+	/**
+	 * With all auto-configurations of the class path, as in an application.
+	 */
 	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
 	static class WorkConfiguration {
 
 		@Bean

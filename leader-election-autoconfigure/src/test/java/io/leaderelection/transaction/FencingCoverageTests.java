@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 import javax.sql.DataSource;
 
@@ -30,7 +31,9 @@ import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -76,23 +79,36 @@ class FencingCoverageTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
+	/** With {@link SecondManager}. */
+	private static ConfigurableApplicationContext shared;
+
 	@BeforeAll
-	static void createDatabases() {
+	static void start() {
 		server.execute("DROP TABLE IF EXISTS covered; CREATE TABLE covered (id int)");
 		server.execute("DROP DATABASE IF EXISTS other_database");
 		server.execute("CREATE DATABASE other_database");
 		new JdbcTemplate(dataSource("other_database")).execute("CREATE TABLE covered (id int)");
+		shared = start(SecondManager.class);
+	}
+
+	@AfterAll
+	static void stop() {
+		shared.close();
+	}
+
+	@BeforeEach
+	void lead() {
+		awaitLeader(shared);
+		server.execute("TRUNCATE covered");
 	}
 
 	@Test
 	void everyTransactionManagerOnTheSameDatabaseIsFenced() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
-			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "second", Coverage.FENCED));
-			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
-			awaitLeader(context);
-			assertThatExceptionOfType(LeadershipLostException.class)
-				.isThrownBy(() -> insertLate(context, "transactionManager"));
-		}
+		awaitCoverage(shared, Map.of("transactionManager", Coverage.FENCED, "second", Coverage.FENCED));
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
+		awaitLeader(shared);
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> insertLate(shared, "transactionManager"));
 		assertThat(rows(server.database())).isZero();
 	}
 
@@ -143,7 +159,6 @@ class FencingCoverageTests {
 			awaitLeader(context);
 			insert(context, "routed");
 			awaitCoverage(context, "routed", Coverage.PARTLY);
-			server.execute("TRUNCATE covered");
 		}
 	}
 
@@ -188,47 +203,47 @@ class FencingCoverageTests {
 
 	@Test
 	void transactionsOfAManagerWithoutSynchronizationsAreFenced() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
-			context.getBean("second", DataSourceTransactionManager.class)
-				.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
-			int before = rows(server.database());
-			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
-			assertThat(rows(server.database())).isEqualTo(before);
-		}
+		withoutSynchronizations((manager) -> assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> insertLate(shared, "second")));
+		assertThat(rows(server.database())).isZero();
 	}
 
 	@Test
 	void workThatJoinsATransactionWithoutSynchronizationsBindsIt() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
-			DataSourceTransactionManager manager = context.getBean("second", DataSourceTransactionManager.class);
-			manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
-			int before = rows(server.database());
-			assertThatExceptionOfType(LeadershipLostException.class)
-				.isThrownBy(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
-					context.getBean(LeaderElector.class)
-						.runIfLeader(() -> new JdbcTemplate(manager.getDataSource())
-							.update("INSERT INTO covered VALUES (1)"));
-					FencedApplication.loseTerm(context, server);
-				}));
-			assertThat(rows(server.database())).isEqualTo(before);
-		}
+		withoutSynchronizations((manager) -> assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
+				work(manager.getDataSource());
+				FencedApplication.loseTerm(shared, server);
+			})));
+		assertThat(rows(server.database())).isZero();
 	}
 
 	@Test
 	void workThatJoinsTransactionsOfTwoManagersBindsBoth() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
-			PlatformTransactionManager first = context.getBean("transactionManager", PlatformTransactionManager.class);
-			PlatformTransactionManager second = context.getBean("second", PlatformTransactionManager.class);
-			int before = rows(server.database());
-			assertThatExceptionOfType(LeadershipLostException.class)
-				.isThrownBy(() -> new TransactionTemplate(first).executeWithoutResult((outer) -> {
-					new TransactionTemplate(second).executeWithoutResult((inner) -> context.getBean(LeaderElector.class)
-						.runIfLeader(() -> new JdbcTemplate(context.getBean(DataSource.class))
-							.update("INSERT INTO covered VALUES (1)")));
-					FencedApplication.loseTerm(context, server);
-				}));
-			assertThat(rows(server.database())).isEqualTo(before);
+		PlatformTransactionManager first = shared.getBean("transactionManager", PlatformTransactionManager.class);
+		PlatformTransactionManager second = shared.getBean("second", PlatformTransactionManager.class);
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> new TransactionTemplate(first).executeWithoutResult((outer) -> {
+				new TransactionTemplate(second).executeWithoutResult((inner) -> work(shared.getBean(DataSource.class)));
+				FencedApplication.loseTerm(shared, server);
+			}));
+		assertThat(rows(server.database())).isZero();
+	}
+
+	private static void withoutSynchronizations(Consumer<DataSourceTransactionManager> test) {
+		DataSourceTransactionManager manager = shared.getBean("second", DataSourceTransactionManager.class);
+		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+		try {
+			test.accept(manager);
 		}
+		finally {
+			manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_ALWAYS);
+		}
+	}
+
+	private static void work(DataSource dataSource) {
+		shared.getBean(LeaderElector.class)
+			.runIfLeader(() -> new JdbcTemplate(dataSource).update("INSERT INTO covered VALUES (1)"));
 	}
 
 	@Test
@@ -248,9 +263,8 @@ class FencingCoverageTests {
 	void lazyTransactionManagersStayLazy() {
 		try (ConfigurableApplicationContext context = start(LazyManager.class)) {
 			assertThat(context.getBeanFactory().containsSingleton("lazy")).isFalse();
-			int before = rows(server.database());
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "lazy"));
-			assertThat(rows(server.database())).isEqualTo(before);
+			assertThat(rows(server.database())).isZero();
 		}
 	}
 
@@ -272,12 +286,10 @@ class FencingCoverageTests {
 
 	@Test
 	void contextThatIsStoppedAndStartedStillFences() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class)) {
-			context.stop();
-			context.start();
-			awaitLeader(context);
-			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "second"));
-		}
+		shared.stop();
+		shared.start();
+		awaitLeader(shared);
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
 	}
 
 	@Test
@@ -303,10 +315,8 @@ class FencingCoverageTests {
 		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=off")) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).isEmpty();
 			assertThat(health(context)).doesNotContainKey("fencing");
-			int before = rows(server.database());
 			insertLate(context, "second");
-			assertThat(rows(server.database())).isEqualTo(before + 1);
-			server.execute("TRUNCATE covered");
+			assertThat(rows(server.database())).isOne();
 		}
 	}
 
