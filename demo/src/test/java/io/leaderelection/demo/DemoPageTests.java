@@ -50,7 +50,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @EnabledIf(value = "io.leaderelection.demo.Chromium#isInstalledOrRequired",
 		disabledReason = "There is no Chromium with its driver in /usr/bin or on the path")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
-@Tag("ring2")
+@Tag("ring3")
 class DemoPageTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(5);
@@ -140,7 +140,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("ring3")
 	@Order(2)
 	void frozenLeaderIsReplacedWithinItsLeaseAndHasStoppedBefore() throws Exception {
 		String leader = this.page.leader();
@@ -162,7 +161,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("ring3")
 	@Order(3)
 	void leaderThatIsCutOffStopsBeforeItIsReplaced() throws Exception {
 		String leader = this.page.leader();
@@ -287,7 +285,6 @@ class DemoPageTests {
 	}
 
 	@Test
-	@Tag("ring3")
 	@Order(9)
 	void anotherNodeIsStarted() {
 		this.page.find("add-node").click();

@@ -72,6 +72,7 @@ class ElectionSpreadTests {
 	}
 
 	@Test
+	@Tag("ring3")
 	void nodeWithLimitLeadsFurtherElectionsOnlyIfNobodyElseDoes() {
 		LocalNode first = start("advisory-lock", "leader-election.max-led=4");
 		await().until(() -> led(first) == 6);

@@ -144,6 +144,7 @@ class NodeProfileTests {
 	 */
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
+	@Tag("ring3")
 	void nodeThatDoesNotStayNeverGetsLeadership(String store) {
 		LocalNode low = start(store, 0).awaitLeader();
 		String hold = "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms";
@@ -160,6 +161,7 @@ class NodeProfileTests {
 	 * A node that loses its session again and again does not wait for the hold.
 	 */
 	@Test
+	@Tag("ring3")
 	void nodeThatCannotKeepItsSessionNeverGetsLeadership() {
 		LocalNode low = start("advisory-lock", 0).awaitLeader();
 		LocalNode flapping = start("advisory-lock", 10, "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms");
@@ -180,6 +182,7 @@ class NodeProfileTests {
 	 * A node that cannot keep leadership gets it less often with each request.
 	 */
 	@Test
+	@Tag("ring3")
 	void nodeThatCannotKeepLeadershipAsksEverLessOften() {
 		LocalNode low = start("advisory-lock", 0).awaitLeader();
 		LocalNode high = start("advisory-lock", 10);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
  * Applications on Java 25 that do not have one library or another: from 24 on, Spring
  * Framework reads class files differently.
  */
-@Tag("ring2")
+@Tag("ring3")
 class OptionalLibrariesOnJava25Tests extends AbstractOptionalLibrariesTests {
 
 	OptionalLibrariesOnJava25Tests() {

@@ -291,7 +291,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void namesOfSessionsAreNotVisible() {
 		execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_stat_get_activity(int) FROM PUBLIC");
 		Outcome outcome = verify("--lease=2s");
@@ -348,7 +348,7 @@ class VerifyDatabaseTests {
 	}
 
 	@Test
-	@Tag("ring2")
+	@Tag("ring3")
 	void poolerInTransactionMode() {
 		try (PgBouncer pooler = PgBouncer.start(this.server, "transaction")) {
 			String url = poolerUrl(pooler);

@@ -38,7 +38,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link TestSampleApplication}, with nodes in processes of their own.
  */
-@Tag("ring2")
+@Tag("ring3")
 class TestSampleApplicationTests {
 
 	private final List<Process> nodes = new ArrayList<>();

@@ -55,7 +55,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * with {@code leader-election.store=table} and run fenced transactions, and no more than
  * it says.
  */
-@Tag("ring2")
+@Tag("ring3")
 class LeaseTablePrivilegesTests {
 
 	private static final String DENIED = "42501";

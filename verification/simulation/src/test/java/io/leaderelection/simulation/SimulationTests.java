@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class SimulationTests {
 
-	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT30S"));
+	private static final Duration DURATION = Duration.parse(System.getProperty("simulation.duration", "PT15S"));
 
 	private static final Long SEED = Long.getLong("simulation.seed");
 
