@@ -103,14 +103,14 @@ final class DataTemplate {
 	 * Make the template of a folder with data, unless there is one.
 	 */
 	void make(Path data) {
+		if (Files.exists(this.folder)) {
+			return;
+		}
 		try {
-			Path parent = Files.createDirectories(this.folder.getParent());
-			Path copy = Files.createTempDirectory(parent, "template");
-			if (!Files.exists(this.folder)) {
-				BaseBackup.copy(data, copy.resolve(DATA), (file) -> !file.endsWith(BaseBackup.LOCK));
-				Files.writeString(copy.resolve(NUMBER_OF_FILES), numberOfFiles(copy.resolve(DATA)));
-				rename(copy, this.folder);
-			}
+			Path copy = Files.createTempDirectory(Files.createDirectories(this.folder.getParent()), "template");
+			BaseBackup.copy(data, copy.resolve(DATA), (file) -> !file.endsWith(BaseBackup.LOCK));
+			Files.writeString(copy.resolve(NUMBER_OF_FILES), numberOfFiles(copy.resolve(DATA)));
+			rename(copy, this.folder);
 			FileSystemUtils.deleteRecursively(copy);
 		}
 		catch (IOException ex) {

@@ -160,7 +160,7 @@ final class EmbeddedServer implements PostgreSqlServer {
 			String signal = PostgreSqlServer.stopSignal(mode);
 			thaw();
 			end(postmaster(), signal);
-			Files.deleteIfExists(data().resolve("epg-lock"));
+			Files.deleteIfExists(data().resolve(BaseBackup.LOCK));
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
