@@ -59,6 +59,16 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	}
 
 	@Test
+	void guardIsBehindRetryAdviceOfAnyOrder() {
+		TestElections.leader()
+			.withUserConfiguration(SpringAnnotations.class, EarlyRetries.class)
+			.withBean("jobs", Jobs.class)
+			.run((context) -> assertThat(LeaderOnlyOrderTests.advice(context)).containsExactly(
+					"AnnotationAsyncExecutionInterceptor", "RetryAnnotationInterceptor", "LeaderOnlyInterceptor",
+					"TransactionInterceptor"));
+	}
+
+	@Test
 	void eachAttemptIsCheckedAndHasItsOwnTransaction() {
 		this.leader.run((context) -> {
 			LeaderElector elector = LeaderOnlyOrderTests.elector(context);
@@ -138,6 +148,12 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableResilientMethods
 	static class Retries {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableResilientMethods(order = 0)
+	static class EarlyRetries {
 
 	}
 

@@ -23,23 +23,34 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.retry.annotation.Backoff;
+import org.springframework.retry.annotation.RetryConfiguration;
+import org.springframework.retry.annotation.Retryable;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -54,6 +65,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link LeaderOnly @LeaderOnly} among the annotations of Spring.
  */
+@Timeout(60)
 @Tag("ring1")
 class LeaderOnlyOrderTests {
 
@@ -78,6 +90,87 @@ class LeaderOnlyOrderTests {
 			assertThat(work.thread()).startsWith("async-");
 			assertThat(work.guarded()).isTrue();
 		});
+	}
+
+	@Test
+	void guardIsBehindAsyncAdviceOfAnyOrder() {
+		TestElections.leader()
+			.withUserConfiguration(SpringAnnotations.class, EarlyAsync.class)
+			.withBean("jobs", Jobs.class)
+			.run((context) -> {
+				assertThat(advice(context)).containsExactly("AnnotationAsyncExecutionInterceptor",
+						"LeaderOnlyInterceptor", "TransactionInterceptor");
+				assertThat(context.getBean(Jobs.class).async(elector(context)).get().guarded()).isTrue();
+			});
+	}
+
+	@Test
+	void asyncMethodThatIsWovenIsRefused() {
+		this.leader.withBean(TaskManagementConfigUtils.ASYNC_EXECUTION_ASPECT_BEAN_NAME, Object.class)
+			.run((context) -> assertThat(context).getFailure()
+				.rootCause()
+				.hasMessageContaining("Jobs.async(LeaderElector)'")
+				.hasMessageContaining("mode = PROXY"));
+	}
+
+	@Test
+	void workThatOtherAdviceMovesToAnotherThreadIsGuardedThere() {
+		MethodInterceptor moving = (invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
+		this.leader.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving)).run((context) -> {
+			Work work = context.getBean(Jobs.class).here(elector(context)).get();
+			assertThat(work.guarded()).isTrue();
+			assertThat(work.thread()).isNotEqualTo(Thread.currentThread().getName());
+		});
+	}
+
+	@Test
+	void attemptThatOtherAdviceMakesAfterLossOfLeadershipIsSkipped() {
+		StoreByHand store = new StoreByHand(true);
+		MethodInterceptor repeating = (invocation) -> {
+			proceed(((ProxyMethodInvocation) invocation).invocableClone());
+			lose(store, (LeaderElector) invocation.getArguments()[0]);
+			return invocation.proceed();
+		};
+		this.leader.withBean(StoreByHand.class, () -> store)
+			.withBean(AppendedAdvice.class, () -> new AppendedAdvice(repeating))
+			.run((context) -> assertThat(context.getBean(Jobs.class).here(elector(context)).get()).isNull());
+	}
+
+	@Test
+	void attemptOfSpringRetryAfterLossOfLeadershipIsSkipped() {
+		attemptsOfSpringRetry(this.leader.withUserConfiguration(SpringRetry.class),
+				"AnnotationAsyncExecutionInterceptor", "AnnotationAwareRetryOperationsInterceptor",
+				"LeaderOnlyInterceptor", "TransactionInterceptor");
+		attemptsOfSpringRetry(this.leader.withUserConfiguration(SpringRetry.class, EarlyTransactions.class),
+				"AnnotationAsyncExecutionInterceptor", "LeaderOnlyInterceptor", "TransactionInterceptor",
+				"AnnotationAwareRetryOperationsInterceptor", "LeaderOnlyInterceptor");
+	}
+
+	private static void attemptsOfSpringRetry(ApplicationContextRunner contextRunner, String... order) {
+		StoreByHand store = new StoreByHand(true);
+		contextRunner.withBean(StoreByHand.class, () -> store).run((context) -> {
+			assertThat(advice(context)).containsExactly(order);
+			assertThat(context.getBean(Jobs.class).retried(() -> lose(store, elector(context)))).isNull();
+			assertThat(begun(context)).isEqualTo(1);
+		});
+	}
+
+	private static void lose(StoreByHand store, LeaderElector elector) {
+		Leadership leadership = elector.getWorkLeadership();
+		store.lose();
+		// As work that takes its interrupt
+		while (leadership.isCurrent() || !Thread.interrupted()) {
+			Thread.onSpinWait();
+		}
+	}
+
+	private static Object proceed(MethodInvocation invocation) {
+		try {
+			return invocation.proceed();
+		}
+		catch (Throwable ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 	@Test
@@ -167,6 +260,19 @@ class LeaderOnlyOrderTests {
 			return CompletableFuture.completedFuture(Work.current(elector));
 		}
 
+		@Retryable(backoff = @Backoff(delay = 1))
+		@Transactional
+		@LeaderOnly
+		String retried(Runnable beforeFailure) {
+			beforeFailure.run();
+			throw new IllegalStateException("attempt");
+		}
+
+		@LeaderOnly
+		CompletableFuture<Work> here(LeaderElector elector) {
+			return CompletableFuture.completedFuture(Work.current(elector));
+		}
+
 		@Async
 		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		CompletableFuture<String> asyncRejected() {
@@ -250,6 +356,37 @@ class LeaderOnlyOrderTests {
 		@Bean
 		AtomicInteger scheduledRuns() {
 			return new AtomicInteger();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(RetryConfiguration.class)
+	static class SpringRetry {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement(order = 0)
+	static class EarlyTransactions {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAsync(order = 0)
+	static class EarlyAsync {
+
+	}
+
+	/** Appends advice to the proxies that all other processors have created. */
+	record AppendedAdvice(MethodInterceptor advice) implements BeanPostProcessor {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			if (bean instanceof Advised advised && beanName.equals("jobs")) {
+				advised.addAdvice(this.advice);
+			}
+			return bean;
 		}
 
 	}

@@ -175,7 +175,7 @@ public final class WorkGate {
 	 * Return the work on the current thread.
 	 * @return the outermost work, or {@code null}
 	 */
-	@Nullable Work current() {
+	public @Nullable Work current() {
 		return Work.current(this);
 	}
 

@@ -149,6 +149,14 @@ final class Guard {
 	}
 
 	/**
+	 * Return whether the current thread does work of a term that is still trusted.
+	 */
+	boolean isWorking() {
+		Work work = gate().current();
+		return work != null && work.getLeadership().isCurrent();
+	}
+
+	/**
 	 * Start work on the current thread, if this node leads.
 	 * @param origin the work on another thread that caused this call, or {@code null}
 	 * @return the work, to be closed when it has ended, or {@code null} if it may not run

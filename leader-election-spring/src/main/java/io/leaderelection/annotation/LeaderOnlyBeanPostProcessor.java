@@ -43,7 +43,6 @@ import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
@@ -68,10 +67,10 @@ import org.springframework.util.StringValueResolver;
  * that cannot be guarded.
  * <p>
  * The default order is {@code LOWEST_PRECEDENCE - 2}, and the guard is placed before
- * existing advice. The processors of {@code @Retryable} ({@code LOWEST_PRECEDENCE - 1})
- * and {@code @Async} ({@code LOWEST_PRECEDENCE}) do the same later, so that their advice
- * is placed before the guard. Leadership is therefore checked on the thread that does the
- * work, for each attempt, and before a transaction obtains a connection.
+ * existing advice, so that leadership is checked before a transaction obtains a
+ * connection. Retries and asynchronous calls are placed before the guard, by their
+ * processors ({@code LOWEST_PRECEDENCE - 1} and {@code LOWEST_PRECEDENCE}) or, if these
+ * have another order, by this one.
  *
  * @since 0.1.0
  */
@@ -88,6 +87,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	private final GuardedElection.Resolver elections;
 
 	private final LeaderOnlyPointcut pointcut;
+
+	private final AdviceOrder order;
 
 	private final RunOnGrantInvoker runOnGrantInvoker;
 
@@ -113,7 +114,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		this.elections = new GuardedElection.Resolver(electors);
 		this.pointcut = new LeaderOnlyPointcut(this.elections, advisors);
 		this.runOnGrantInvoker = new RunOnGrantInvoker(this.pointcut);
-		this.advisor = new DefaultPointcutAdvisor(this.pointcut, new LeaderOnlyInterceptor(this.pointcut));
+		this.order = new AdviceOrder(this.pointcut);
+		this.advisor = this.order.guard();
 		setBeforeExistingAdvisors(true);
 		setOrder(Ordered.LOWEST_PRECEDENCE - 2);
 	}
@@ -185,6 +187,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		if (isEligible(bean, beanName)) {
 			checkClass(bean.getClass(), beanName);
 			checkInitAndDestroyMethods(bean.getClass(), beanName);
+			AdviceOrder.checkNotWoven(this.pointcut.guardedMethods(bean.getClass()), bean.getClass(), this.beanFactory);
 		}
 		return bean;
 	}
@@ -230,6 +233,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 						.formatted(beanName, result.getClass().getName()),
 					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
 						.formatted(getOrder()));
+		}
+		if (isGuarded(result)) {
+			this.order.arrange((Advised) result, beanName);
 		}
 		// Most beans that are created after the start are not guarded
 		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
@@ -376,6 +382,9 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 		else if (LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory)
 				&& advice(bean, ServiceInterceptor.class) == null) {
 			report(beanName, type, "exists without the proxy by which leadership starts and stops it", beanFactory);
+		}
+		if (isGuarded(bean)) {
+			this.order.arrange((Advised) bean, beanName);
 		}
 	}
 

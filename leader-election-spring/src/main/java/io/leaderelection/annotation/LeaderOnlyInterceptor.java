@@ -32,8 +32,16 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 
 	private final LeaderOnlyPointcut pointcut;
 
-	LeaderOnlyInterceptor(LeaderOnlyPointcut pointcut) {
+	private final boolean innermost;
+
+	/**
+	 * Create a new {@code LeaderOnlyInterceptor} instance.
+	 * @param pointcut provides the guards
+	 * @param innermost whether calls have mostly passed another interceptor before
+	 */
+	LeaderOnlyInterceptor(LeaderOnlyPointcut pointcut, boolean innermost) {
 		this.pointcut = pointcut;
+		this.innermost = innermost;
 	}
 
 	@Override
@@ -43,6 +51,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		Guard guard = this.pointcut.find(invocation.getMethod(), type);
 		if (guard == null) {
 			throw new IllegalStateException("No guard for " + invocation.getMethod());
+		}
+		if (this.innermost && guard.isWorking()) {
+			return invocation.proceed();
 		}
 		ReactiveResult reactive = guard.reactiveResult();
 		if (reactive != null) {
