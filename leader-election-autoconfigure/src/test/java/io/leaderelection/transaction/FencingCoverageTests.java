@@ -59,6 +59,8 @@ import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -278,6 +280,45 @@ class FencingCoverageTests {
 	}
 
 	@Test
+	void listenersThatAreReplacedAreNotReportedAsFencedAndRegisteredAgain(CapturedOutput output) {
+		shared.getBean("second", DataSourceTransactionManager.class).setTransactionExecutionListeners(List.of());
+		assertThat(shared.getBean(TransactionFencing.class).coverage()).containsEntry("second",
+				Coverage.NOT_REGISTERED);
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
+		assertThat(output)
+			.containsOnlyOnce("The application has replaced the transaction execution listeners of 'second'");
+		assertThat(shared.getBean(TransactionFencing.class).coverage()).containsEntry("second", Coverage.FENCED);
+	}
+
+	@Test
+	void dataSourceThatIsReplacedIsFencedToo() {
+		DataSourceTransactionManager manager = shared.getBean("second", DataSourceTransactionManager.class);
+		manager.setDataSource(dataSource(server.database()));
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
+	}
+
+	@Test
+	void failureOfAPoolIsThatOfItsTransactionManagerOnly() {
+		try (ConfigurableApplicationContext context = start(FailingPool.class)) {
+			awaitCoverage(context, Map.of("failing", Coverage.UNKNOWN, "transactionManager", Coverage.FENCED));
+		}
+	}
+
+	@Test
+	void transactionsWithoutAConnectionAreNotFencedAndSaidSo(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start(WithoutConnection.class)) {
+			awaitCoverage(context, "unbound", Coverage.FENCED);
+			PlatformTransactionManager manager = context.getBean("unbound", PlatformTransactionManager.class);
+			context.getBean(LeaderElector.class)
+				.runIfLeader(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
+				}));
+			awaitCoverage(context, "unbound", Coverage.NO_DATA_SOURCE);
+			assertThat(output)
+				.contains("Transactions of 'unbound' in leader work are not fenced: without a DataSource");
+		}
+	}
+
+	@Test
 	void unknownValueIsAnErrorThatNamesTheProperty(CapturedOutput output) {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> start(SecondManager.class, "leader-election.fencing=maybe").close());
@@ -432,6 +473,59 @@ class FencingCoverageTests {
 			DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource(server.database()));
 			manager.setTransactionExecutionListeners(List.of(listener));
 			return manager;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class FailingPool {
+
+		@Bean
+		DataSourceTransactionManager failing() throws SQLException {
+			DataSource dataSource = mock(DataSource.class);
+			given(dataSource.getConnection()).willThrow(new IllegalStateException("No tenant"));
+			return new DataSourceTransactionManager(dataSource);
+		}
+
+		@Bean
+		@Primary
+		JdbcTransactionManager transactionManager(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class WithoutConnection {
+
+		@Bean
+		PlatformTransactionManager unbound(DataSource dataSource) {
+			class Unbound extends AbstractPlatformTransactionManager implements ResourceTransactionManager {
+
+				@Override
+				public Object getResourceFactory() {
+					return dataSource;
+				}
+
+				@Override
+				protected Object doGetTransaction() {
+					return this;
+				}
+
+				@Override
+				protected void doBegin(Object transaction, TransactionDefinition definition) {
+				}
+
+				@Override
+				protected void doCommit(DefaultTransactionStatus status) {
+				}
+
+				@Override
+				protected void doRollback(DefaultTransactionStatus status) {
+				}
+
+			}
+			return new Unbound();
 		}
 
 	}

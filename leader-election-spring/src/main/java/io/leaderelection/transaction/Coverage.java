@@ -62,10 +62,10 @@ enum Coverage {
 	NO_CALLBACKS("not fenced: without callbacks"),
 
 	/**
-	 * The transaction manager belongs to a parent context, or was created too early to
-	 * register a listener.
+	 * The transaction manager has no listener for the fence: it belongs to a parent
+	 * context, was created too early, or its listeners have been replaced.
 	 */
-	NOT_REGISTERED("not fenced: created in a parent context, or too early");
+	NOT_REGISTERED("not fenced: in a parent context, created too early, or with replaced listeners");
 
 	private final String description;
 

@@ -38,6 +38,7 @@ import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -70,7 +71,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private final TransactionFencing fencing;
 
-	private final @Nullable DataSource dataSource;
+	/** Without which the transactions cannot be fenced. */
+	private final @Nullable ConfigurableTransactionManager manager;
 
 	private final PersistenceContextFlush flush;
 
@@ -88,21 +90,67 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private volatile Coverage coverage;
 
-	/**
-	 * Create a new {@code FencedTransactions} instance.
-	 * @param name the name of the transaction manager
-	 * @param fencing provides the leader work of the current thread
-	 * @param dataSource the data source of the transactions, if they can be fenced
-	 * @param flush flushes pending changes of a transaction
-	 * @param coverage the coverage that is known so far
-	 */
-	FencedTransactions(String name, TransactionFencing fencing, @Nullable DataSource dataSource,
-			PersistenceContextFlush flush, Coverage coverage) {
+	private volatile boolean replaced;
+
+	private FencedTransactions(String name, TransactionFencing fencing,
+			@Nullable ConfigurableTransactionManager manager, PersistenceContextFlush flush, Coverage coverage) {
 		this.name = name;
 		this.fencing = fencing;
-		this.dataSource = dataSource;
+		this.manager = manager;
 		this.flush = flush;
 		this.coverage = coverage;
+	}
+
+	/**
+	 * Create and register the listener for the transactions of a transaction manager.
+	 * @param name the name of the transaction manager
+	 * @param fencing provides the leader work of the current thread
+	 * @param manager the transaction manager
+	 */
+	static FencedTransactions of(String name, TransactionFencing fencing, ConfigurableTransactionManager manager) {
+		FencedTransactions transactions = new FencedTransactions(name, fencing, manager,
+				PersistenceContextFlush.of(manager),
+				(TransactionDataSource.of(manager) != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
+		transactions.register(manager);
+		return transactions;
+	}
+
+	/**
+	 * Create an instance for transactions that cannot be fenced.
+	 * @param name the name of the transaction manager
+	 * @param fencing provides the leader work of the current thread
+	 * @param reason why they cannot
+	 */
+	static FencedTransactions unfenced(String name, TransactionFencing fencing, Coverage reason) {
+		return new FencedTransactions(name, fencing, null, (transaction) -> {
+		}, reason);
+	}
+
+	/**
+	 * Register this listener again if the application has replaced the listeners.
+	 */
+	void keepRegistered() {
+		if (this.manager != null && !isRegistered(this.manager)) {
+			register(this.manager);
+			if (!this.replaced) {
+				this.replaced = true;
+				logger.warn("The application has replaced the transaction execution listeners of '" + this.name
+						+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
+			}
+		}
+	}
+
+	private synchronized void register(ConfigurableTransactionManager manager) {
+		if (!isRegistered(manager)) {
+			// The existing list may be immutable
+			List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
+			listeners.add(this);
+			manager.setTransactionExecutionListeners(listeners);
+		}
+	}
+
+	private boolean isRegistered(ConfigurableTransactionManager manager) {
+		return manager.getTransactionExecutionListeners().contains(this);
 	}
 
 	String name() {
@@ -110,19 +158,23 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	Coverage coverage() {
-		return this.coverage;
+		return (this.manager == null || isRegistered(this.manager)) ? this.coverage : Coverage.NOT_REGISTERED;
 	}
 
+	/**
+	 * Return the data source of the transactions, which the application may replace.
+	 */
 	@Nullable DataSource dataSource() {
-		return this.dataSource;
+		return (this.manager != null) ? TransactionDataSource.of(this.manager) : null;
 	}
 
 	/**
 	 * Determine the database of the transactions, with a connection of their data source.
 	 */
 	void inspect() throws SQLException {
-		if (this.dataSource != null && this.coverage.isPreliminary()) {
-			try (Connection connection = this.dataSource.getConnection()) {
+		DataSource dataSource = dataSource();
+		if (dataSource != null && this.coverage.isPreliminary()) {
+			try (Connection connection = dataSource.getConnection()) {
 				try {
 					seen(this.fencing.covers(connection));
 				}
@@ -143,7 +195,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * Bind the current transaction of the current thread, if there is one, to a term.
 	 */
 	void bind(Leadership leadership) {
-		ConnectionHolder holder = holder();
+		ConnectionHolder holder = holder(dataSource());
 		if (holder != null) {
 			List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
 			if (!terms.contains(leadership)) {
@@ -157,7 +209,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * cannot be fenced.
 	 */
 	void require(Leadership leadership) {
-		ConnectionHolder holder = holder();
+		keepRegistered();
+		ConnectionHolder holder = holder(dataSource());
 		if (holder == null) {
 			// Otherwise each statement would commit on its own
 			throw new IllegalStateException("Transactions of '" + this.name
@@ -167,9 +220,9 @@ final class FencedTransactions implements TransactionExecutionListener {
 		this.required.add(holder);
 	}
 
-	private @Nullable ConnectionHolder holder() {
-		return (this.dataSource != null
-				&& TransactionSynchronizationManager.getResource(this.dataSource) instanceof ConnectionHolder holder)
+	private static @Nullable ConnectionHolder holder(@Nullable DataSource dataSource) {
+		return (dataSource != null
+				&& TransactionSynchronizationManager.getResource(dataSource) instanceof ConnectionHolder holder)
 						? holder : null;
 	}
 
@@ -187,15 +240,20 @@ final class FencedTransactions implements TransactionExecutionListener {
 			// one
 			return;
 		}
-		ConnectionHolder holder = holder();
-		if (this.dataSource != null && holder != null) {
-			List<Leadership> terms = this.bound.get(holder);
-			if (terms != null) {
+		DataSource dataSource = dataSource();
+		ConnectionHolder holder = holder(dataSource);
+		if (dataSource != null && holder != null) {
+			// It may have begun before this listener was registered again
+			List<Leadership> terms = this.bound.getOrDefault(holder, this.fencing.currentWork());
+			if (!terms.isEmpty()) {
 				this.flush.flush(transaction);
-				fence(this.dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
+				fence(dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
 			}
 		}
 		else if (!this.fencing.currentWork().isEmpty()) {
+			if (seen(Coverage.NO_DATA_SOURCE)) {
+				report();
+			}
 			checkNotRequired(false, Coverage.NO_DATA_SOURCE);
 		}
 	}
@@ -212,7 +270,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private void forget(TransactionExecution transaction) {
 		if (transaction.isNewTransaction()) {
-			ConnectionHolder holder = holder();
+			ConnectionHolder holder = holder(dataSource());
 			this.bound.remove(holder);
 			this.required.remove(holder);
 		}
@@ -281,7 +339,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 			if (known == seen || known == Coverage.PARTLY) {
 				return false;
 			}
-			this.coverage = (known.isPreliminary() || seen == Coverage.REFUSED) ? seen : Coverage.PARTLY;
+			boolean lasting = seen == Coverage.REFUSED || seen == Coverage.NO_DATA_SOURCE;
+			this.coverage = (known.isPreliminary() || lasting) ? seen : Coverage.PARTLY;
 			return true;
 		}
 	}

@@ -51,10 +51,10 @@ final class TransactionDataSource {
 	private static final class Jpa {
 
 		static @Nullable DataSource dataSourceOf(TransactionManager manager) {
-			if (HibernateTransactions.areManagedBy(manager)) {
-				return HibernateTransactions.dataSourceOf(manager);
+			if (manager instanceof JpaTransactionManager jpa) {
+				return jpa.getDataSource();
 			}
-			return (manager instanceof JpaTransactionManager jpa) ? jpa.getDataSource() : null;
+			return HibernateTransactions.areManagedBy(manager) ? HibernateTransactions.dataSourceOf(manager) : null;
 		}
 
 	}

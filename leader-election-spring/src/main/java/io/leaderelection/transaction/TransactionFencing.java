@@ -42,7 +42,6 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
-import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.util.Assert;
 import org.springframework.util.function.SingletonSupplier;
@@ -101,16 +100,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			addUnfenced(name, Coverage.REACTIVE);
 		}
 		else if (manager instanceof ConfigurableTransactionManager configurable) {
-			DataSource dataSource = TransactionDataSource.of(manager);
-			FencedTransactions transactions = new FencedTransactions(name, this, dataSource,
-					PersistenceContextFlush.of(manager),
-					(dataSource != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
-			// The existing list may be immutable
-			List<TransactionExecutionListener> listeners = new ArrayList<>(
-					configurable.getTransactionExecutionListeners());
-			listeners.add(transactions);
-			configurable.setTransactionExecutionListeners(listeners);
-			add(transactions);
+			add(FencedTransactions.of(name, this, configurable));
 		}
 		else {
 			addUnfenced(name, Coverage.NO_CALLBACKS);
@@ -118,8 +108,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	private void addUnfenced(String name, Coverage reason) {
-		add(new FencedTransactions(name, this, null, (transaction) -> {
-		}, reason));
+		add(FencedTransactions.unfenced(name, this, reason));
 	}
 
 	private synchronized void add(FencedTransactions transactions) {
@@ -155,6 +144,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	private void join(Leadership leadership) {
 		for (FencedTransactions transactions : this.managers.values()) {
+			transactions.keepRegistered();
 			transactions.bind(leadership);
 		}
 	}
@@ -177,18 +167,21 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * @return whether the coverage of all transaction managers is known
 	 */
 	public boolean inspect() {
-		DefaultLeaderElectors known = this.electors;
-		if (known != null && known.all().stream().anyMatch((elector) -> elector.status().lastConfirmation() != null)) {
-			this.managers.values().forEach(TransactionFencing::inspect);
-		}
+		this.managers.values().forEach(this::inspect);
 		return coverage().values().stream().noneMatch(Coverage::isPreliminary);
 	}
 
-	private static void inspect(FencedTransactions transactions) {
+	private void inspect(FencedTransactions transactions) {
+		transactions.keepRegistered();
+		DefaultLeaderElectors known = this.electors;
+		if (known == null || known.all().stream().allMatch((elector) -> elector.status().lastConfirmation() == null)) {
+			return;
+		}
 		try {
 			transactions.inspect();
 		}
-		catch (SQLException ex) {
+		catch (SQLException | RuntimeException | LinkageError ex) {
+			// Also of a data source that the application has written, or of an old driver
 			logger.debug("Could not determine the database of the transactions of '" + transactions.name() + "'", ex);
 		}
 	}
@@ -199,6 +192,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	public void checkRequired() {
 		if (isRequired()) {
+			this.managers.values().forEach(FencedTransactions::keepRegistered);
 			coverage().forEach((name, coverage) -> {
 				if (coverage.isImpossible()) {
 					throw new InvalidUsageException("leader-election.fencing", "required",
@@ -224,13 +218,14 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 
 	/**
 	 * Return whether transactions of a transaction manager are on the election database.
-	 * If this is not known yet, {@linkplain #inspect() inspects} it once.
+	 * If this is not known yet, inspects it once.
 	 * @param name the name of the transaction manager
 	 * @return whether at least some are, or {@code null} if this is still not known
 	 */
 	public @Nullable Boolean coversElectionDatabase(String name) {
-		if (coverage(name).isPreliminary()) {
-			inspect();
+		FencedTransactions transactions = this.managers.get(name);
+		if (transactions != null) {
+			inspect(transactions);
 		}
 		Coverage coverage = coverage(name);
 		return (coverage != Coverage.UNKNOWN) ? !coverage.isImpossible() : null;
