@@ -270,7 +270,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 						connection.setNetworkTimeout(Runnable::run, Integer.parseInt(socketTimeout) * 1000);
 					}
 				}
-				catch (SQLException ex) {
+				catch (SQLException | UnsupportedOperationException | AbstractMethodError ex) {
 					logger.debug("Could not set a network timeout on " + connection, ex);
 				}
 			}

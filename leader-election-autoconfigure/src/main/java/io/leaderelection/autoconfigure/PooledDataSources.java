@@ -167,8 +167,8 @@ final class PooledDataSources {
 					return target;
 				}
 			}
-			catch (Exception ex) {
-				// Not for this type
+			catch (Exception | AbstractMethodError ex) {
+				// Not for this type, or the driver is of an earlier JDBC
 			}
 		}
 		return null;

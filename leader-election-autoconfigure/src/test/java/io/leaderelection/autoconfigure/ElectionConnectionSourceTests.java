@@ -55,6 +55,7 @@ import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.anyInt;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
@@ -262,6 +263,13 @@ class ElectionConnectionSourceTests {
 	@Test
 	void nothingIsLentByWhatIsNoPool() throws Exception {
 		assertLendsNothing(source(new DriverManagerDataSource(URL)));
+	}
+
+	@Test
+	void nothingIsLentByADriverOfAnEarlierJdbc() throws Exception {
+		DataSource earlier = mock(DataSource.class);
+		given(earlier.isWrapperFor(any())).willThrow(new AbstractMethodError());
+		assertLendsNothing(source(earlier, new Datasource("jdbc:notes:postgresql://other/db", null, null)));
 	}
 
 	@Test
