@@ -43,7 +43,10 @@ import org.springframework.jdbc.datasource.AbstractDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
-import static org.mockito.BDDMockito.mock;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.RETURNS_DEEP_STUBS;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for what people read when an application does not start.
@@ -127,6 +130,14 @@ class FailureAnalysisTests {
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver, but ")
 			.contains("Point leader-election.datasource.url at a PostgreSQL server");
+	}
+
+	@Test
+	void dataSourceForElectionsOfAnotherClassLoader(CapturedOutput output) {
+		fail(OtherClassLoaderApplication.class, NO_DATA_SOURCE, PATIENT);
+		assertThat(output).contains("APPLICATION FAILED TO START")
+			.contains("is a connection to PostgreSQL, but not of the PostgreSQL JDBC driver of this application")
+			.contains("leader-election.datasource.url");
 	}
 
 	@Test
@@ -281,8 +292,13 @@ class FailureAnalysisTests {
 
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
-		DataSource electionDataSource() {
-			Connection connection = mock(Connection.class);
+		DataSource electionDataSource() throws SQLException {
+			Connection connection = mock(Connection.class, RETURNS_DEEP_STUBS);
+			given(connection.getNetworkTimeout()).willThrow(new AbstractMethodError());
+			given(connection.getMetaData().getDatabaseProductName()).willReturn(product());
+			if (!product().equals("PostgreSQL")) {
+				given(connection.isWrapperFor(any())).willThrow(new AbstractMethodError());
+			}
 			return new Secretive() {
 
 				@Override
@@ -291,6 +307,20 @@ class FailureAnalysisTests {
 				}
 
 			};
+		}
+
+		String product() {
+			return "Notes";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherClassLoaderApplication extends OtherDriverApplication {
+
+		@Override
+		String product() {
+			return "PostgreSQL";
 		}
 
 	}

@@ -92,8 +92,9 @@ final class FencedApplication {
 	}
 
 	/**
-	 * Let the server end the session of the leader, and wait until this node knows and
-	 * the key of its term is free. The interrupt for work on this thread is taken.
+	 * Let the server end the session of the leader, or its row the term, and wait until
+	 * this node knows and the key of its term is free. The interrupt for work on this
+	 * thread is taken.
 	 */
 	static void loseTerm(ConfigurableApplicationContext context, PostgreSqlServer server) {
 		LeaderElector elector = context.getBean(LeaderElector.class);
@@ -105,6 +106,9 @@ final class FencedApplication {
 				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND mode = 'ExclusiveLock'
 				  AND classid = %d AND objid = %d""".formatted(keys.termClass() & 0xFFFFFFFFL,
 				ElectionKeys.termObject(leadership.getTerm().timeline(), leadership.getTerm().transactionId()));
+		if ("table".equals(context.getEnvironment().getProperty("leader-election.store"))) {
+			server.execute("UPDATE leader_election SET owner = NULL WHERE election LIKE '" + group + "%'");
+		}
 		server.query("SELECT pg_terminate_backend(pid) FROM (" + held + ") AS holder");
 		await(() -> server.query(held).isEmpty() && !leadership.isCurrent());
 		if (working) {

@@ -18,6 +18,7 @@ package io.leaderelection.transaction;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -37,6 +38,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.boot.test.system.CapturedOutput;
@@ -47,8 +50,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
+import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
@@ -66,11 +71,14 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.anyString;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.BDDMockito.then;
+import static org.mockito.BDDMockito.willThrow;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.times;
 
 /**
  * What is fenced with several transaction managers, and how an application learns of it.
@@ -248,15 +256,56 @@ class FencingCoverageTests {
 			.runIfLeader(() -> new JdbcTemplate(dataSource).update("INSERT INTO covered VALUES (1)"));
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void driverOfAnotherClassLoaderIsFenced(String store) {
+		OtherClassLoader.identifiable = true;
+		try (ConfigurableApplicationContext context = start(OtherClassLoader.class, "leader-election.store=" + store,
+				"leader-election.initialize-schema=always")) {
+			insert(context, "container");
+			assertThat(rows(server.database())).isOne();
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "container"));
+			assertThat(rows(server.database())).isOne();
+			awaitCoverage(context, "container", Coverage.FENCED);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void databaseThatCannotBeIdentifiedIsRefused(String store) {
+		OtherClassLoader.identifiable = false;
+		try (ConfigurableApplicationContext context = start(OtherClassLoader.class, "leader-election.store=" + store,
+				"leader-election.initialize-schema=always")) {
+			assertThatExceptionOfType(DataAccessException.class).isThrownBy(() -> insertLate(context, "container"))
+				.havingRootCause()
+				.withMessage("unidentifiable");
+			assertThat(rows(server.database())).isZero();
+		}
+	}
+
 	@Test
 	void anotherKindOfDatabaseIsLeftAlone() throws SQLException {
 		try (ConfigurableApplicationContext context = start(OtherKind.class)) {
 			awaitCoverage(context, "otherKind", Coverage.OTHER_DATABASE);
 			DataSourceTransactionManager manager = context.getBean("otherKind", DataSourceTransactionManager.class);
-			context.getBean(LeaderElector.class)
+			Runnable work = () -> context.getBean(LeaderElector.class)
 				.runIfLeader(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
 				}));
-			then(OtherKind.connection).should().commit();
+			work.run();
+			for (Throwable unsupported : List.of(new SQLException(), new UnsupportedOperationException(),
+					new AbstractMethodError())) {
+				willThrow(unsupported).given(OtherKind.connection).isWrapperFor(any());
+				work.run();
+			}
+			for (Throwable unsupported : List.of(new SQLFeatureNotSupportedException(),
+					new UnsupportedOperationException(), new AbstractMethodError())) {
+				willThrow(unsupported).given(OtherKind.connection).getMetaData();
+				work.run();
+			}
+			then(OtherKind.connection).should(times(7)).commit();
+			willThrow(new SQLException()).given(OtherKind.connection).getMetaData();
+			assertThatExceptionOfType(DataAccessException.class).as("may be PostgreSQL").isThrownBy(work::run);
+			then(OtherKind.connection).should(times(7)).commit();
 			then(OtherKind.connection).should(never()).prepareStatement(anyString());
 		}
 	}
@@ -400,7 +449,7 @@ class FencingCoverageTests {
 		DataSource dataSource = ((DataSourceTransactionManager) manager).getDataSource();
 		context.getBean(LeaderElector.class)
 			.runIfLeader(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> {
-				new JdbcTemplate(dataSource).update("INSERT INTO covered VALUES (1)");
+				new JdbcTemplate(dataSource).update("INSERT INTO covered VALUES (?)", 1);
 				last.run();
 			}));
 	}
@@ -441,6 +490,31 @@ class FencingCoverageTests {
 			DataSource dataSource = mock(DataSource.class);
 			given(dataSource.getConnection()).willReturn(connection);
 			return new DataSourceTransactionManager(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherClassLoader {
+
+		private static volatile boolean identifiable;
+
+		@Bean
+		DataSourceTransactionManager container() throws ReflectiveOperationException {
+			return new DataSourceTransactionManager(new DelegatingDataSource(server.withOtherClassLoader()) {
+
+				@Override
+				public Connection getConnection() throws SQLException {
+					Connection connection = super.getConnection();
+					return identifiable ? connection : mock(Connection.class, (call) -> {
+						if (call.getMethod().getName().equals("createStatement")) {
+							throw new SQLException("unidentifiable");
+						}
+						return call.getMethod().invoke(connection, call.getArguments());
+					});
+				}
+
+			});
 		}
 
 	}

@@ -17,8 +17,10 @@
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -37,6 +39,31 @@ public final class Jdbc {
 	private static final Log logger = LogFactory.getLog(Jdbc.class);
 
 	private Jdbc() {
+	}
+
+	/**
+	 * Return whether a connection leads to PostgreSQL, without a round trip. Its class
+	 * does not say that, since the driver may be that of another class loader.
+	 * <p>
+	 * Only a method that the driver does not implement is a sign of another database. Any
+	 * other failure may be that of a connection to PostgreSQL, whose transaction must not
+	 * commit without a fence.
+	 * @param connection the connection
+	 * @return whether it leads to PostgreSQL
+	 * @throws SQLException if this cannot be determined
+	 */
+	public static boolean isPostgreSql(Connection connection) throws SQLException {
+		try {
+			DatabaseMetaData metaData = connection.getMetaData();
+			// The mocks of applications have none
+			String product = (metaData != null) ? metaData.getDatabaseProductName() : null;
+			// The latter by the driver of that distribution
+			return "PostgreSQL".equals(product) || "EnterpriseDB".equals(product);
+		}
+		catch (SQLFeatureNotSupportedException | UnsupportedOperationException | AbstractMethodError ex) {
+			logger.debug("The driver does not name its database, so this is not PostgreSQL", ex);
+			return false;
+		}
 	}
 
 	/**

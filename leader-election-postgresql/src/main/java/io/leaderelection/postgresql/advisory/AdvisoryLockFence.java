@@ -31,7 +31,6 @@ import io.leaderelection.postgresql.Jdbc;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 
 /**
  * The fence of an election: a transaction takes a shared lock on the fence key, which it
@@ -79,7 +78,7 @@ final class AdvisoryLockFence implements TransactionFence {
 	 */
 	@Override
 	public Outcome pass(Connection connection, Term term) throws SQLException {
-		if (!isPostgreSql(connection)) {
+		if (!Jdbc.isPostgreSql(connection)) {
 			return Outcome.ELSEWHERE;
 		}
 		int networkTimeout = connection.getNetworkTimeout();
@@ -142,11 +141,7 @@ final class AdvisoryLockFence implements TransactionFence {
 		if (known == null) {
 			return null;
 		}
-		return isPostgreSql(connection) && known.matches(DatabaseIdentity.of(connection));
-	}
-
-	private static boolean isPostgreSql(Connection connection) throws SQLException {
-		return connection.isWrapperFor(PGConnection.class);
+		return Jdbc.isPostgreSql(connection) && known.matches(DatabaseIdentity.of(connection));
 	}
 
 }

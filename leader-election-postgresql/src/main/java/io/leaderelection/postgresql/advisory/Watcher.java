@@ -33,7 +33,6 @@ import io.leaderelection.postgresql.Jdbc;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 
 /**
  * Observes an election without a session: by one statement that leaves nothing behind, on
@@ -161,8 +160,7 @@ final class Watcher {
 
 	private boolean isElectionDatabase(Connection borrowed) throws SQLException {
 		if (!this.poolVerified) {
-			this.poolVerified = borrowed.isWrapperFor(PGConnection.class)
-					&& this.home.matches(DatabaseIdentity.of(borrowed));
+			this.poolVerified = Jdbc.isPostgreSql(borrowed) && this.home.matches(DatabaseIdentity.of(borrowed));
 			this.pause = this.poolVerified ? 0 : PAUSE;
 			logger.debug("The pool of the application is " + (this.poolVerified ? "" : "not ")
 					+ "used to observe the election");

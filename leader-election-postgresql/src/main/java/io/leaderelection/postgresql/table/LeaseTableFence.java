@@ -33,10 +33,10 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.TransactionFence;
 import io.leaderelection.postgresql.DatabaseIdentity;
+import io.leaderelection.postgresql.Jdbc;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
 
 /**
@@ -219,7 +219,7 @@ final class LeaseTableFence implements TransactionFence {
 		if (known == null) {
 			return null;
 		}
-		if (!connection.isWrapperFor(PGConnection.class)) {
+		if (!Jdbc.isPostgreSql(connection)) {
 			return false;
 		}
 		DatabaseMetaData metaData = connection.getMetaData();

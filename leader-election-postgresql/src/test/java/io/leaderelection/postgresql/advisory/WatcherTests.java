@@ -408,6 +408,16 @@ class WatcherTests extends AdvisoryLockFixture {
 	}
 
 	@Test
+	void poolWithADriverOfAnotherClassLoaderIsUsed() throws Exception {
+		this.pool = this.server.withOtherClassLoader().getConnection();
+		AdvisoryLockStore watching = store("node-4");
+		watching.watch(false);
+		int before = this.connections.get();
+		assertThat(watching.watch(false).open()).isTrue();
+		assertThat(this.connections).hasValue(before);
+	}
+
+	@Test
 	@Tag("ring2")
 	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
 		StoreSession leader = candidate("node-1");

@@ -16,6 +16,8 @@
 
 package io.leaderelection.testsupport;
 
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -25,6 +27,8 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+
+import javax.sql.DataSource;
 
 import org.awaitility.Awaitility;
 
@@ -225,6 +229,20 @@ public interface PostgreSqlServer extends AutoCloseable {
 		properties.setProperty("user", username());
 		properties.setProperty("password", password());
 		return DriverManager.getConnection(jdbcUrl(port), properties);
+	}
+
+	/**
+	 * Return a data source with a driver of its own class loader, as that of a container.
+	 */
+	default DataSource withOtherClassLoader() throws ReflectiveOperationException {
+		URL driver = org.postgresql.Driver.class.getProtectionDomain().getCodeSource().getLocation();
+		ClassLoader loader = new URLClassLoader(new URL[] { driver }, ClassLoader.getPlatformClassLoader());
+		Class<?> type = loader.loadClass("org.postgresql.ds.PGSimpleDataSource");
+		DataSource dataSource = (DataSource) type.getConstructor().newInstance();
+		type.getMethod("setUrl", String.class).invoke(dataSource, jdbcUrl());
+		type.getMethod("setUser", String.class).invoke(dataSource, username());
+		type.getMethod("setPassword", String.class).invoke(dataSource, password());
+		return dataSource;
 	}
 
 	default void execute(String sql) {

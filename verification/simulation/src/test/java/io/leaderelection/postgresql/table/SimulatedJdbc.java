@@ -89,7 +89,8 @@ final class SimulatedJdbc implements InvocationHandler {
 			case "createStatement" -> proxy(java.sql.Statement.class, AutoCloseable.class, new StatementHandler(null));
 			case "prepareStatement" ->
 				proxy(PreparedStatement.class, AutoCloseable.class, new StatementHandler((String) arguments[0]));
-			case "getMetaData" -> proxy(DatabaseMetaData.class, AutoCloseable.class, (data, name, none) -> "simulated");
+			case "getMetaData" ->
+				proxy(DatabaseMetaData.class, AutoCloseable.class, (data, name, none) -> "PostgreSQL");
 			case "getAutoCommit" -> this.autoCommit;
 			case "setAutoCommit" -> {
 				this.autoCommit = (Boolean) arguments[0];
