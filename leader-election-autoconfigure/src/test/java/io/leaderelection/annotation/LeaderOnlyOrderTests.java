@@ -35,6 +35,8 @@ import org.junit.jupiter.api.Timeout;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
@@ -111,6 +113,16 @@ class LeaderOnlyOrderTests {
 				.rootCause()
 				.hasMessageContaining("Jobs.async(LeaderElector)'")
 				.hasMessageContaining("mode = PROXY"));
+	}
+
+	@Test
+	void asyncMethodOfAProxyThatCannotBeChangedIsRefused() {
+		ProxyFactory proxyFactory = new ProxyFactory(new Jobs());
+		proxyFactory.setProxyTargetClass(true);
+		proxyFactory.addAdvice(new AsyncExecutionInterceptor(null));
+		proxyFactory.setFrozen(true);
+		this.leader.withBean("frozen", Jobs.class, () -> (Jobs) proxyFactory.getProxy())
+			.run((context) -> assertThat(context).getFailure().rootCause().hasMessageContaining("a proxy of its own"));
 	}
 
 	@Test
