@@ -178,9 +178,6 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
 					+ "election. With leader-election.store=table, a node keeps one connection for all elections");
 		}
-		if (isTable()) {
-			logger.info("Elections use leases in the table " + this.properties.tableName());
-		}
 		if (logger.isDebugEnabled()) {
 			logger.debug("Elections of group '" + this.group + "' use " + this.source.describe());
 		}

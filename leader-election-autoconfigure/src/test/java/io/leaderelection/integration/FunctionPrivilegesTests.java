@@ -373,7 +373,7 @@ class FunctionPrivilegesTests {
 		ConnectionSource source = (settings) -> this.database.connect();
 		ElectionSettings settings = new ElectionSettings(id, node, LEASE, Duration.ZERO, Duration.ofSeconds(1), true);
 		return store.equals("table")
-				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "public.leader_election", false, LEASE)
+				? new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "leader_election", false, LEASE)
 					.store(settings, id, keys, 0)
 				: new AdvisoryLockStore(settings, keys, 0, false, source, new TableRow("public.leader_election", id));
 	}

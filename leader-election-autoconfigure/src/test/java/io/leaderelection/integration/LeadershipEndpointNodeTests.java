@@ -130,6 +130,8 @@ class LeadershipEndpointNodeTests {
 		try (LocalNode leader = LocalNode.start(server, with(common, id.formatted(0))).awaitLeader();
 				LocalNode follower = LocalNode.start(server, with(common, id.formatted(1)))) {
 			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> follower.elector().getLeader() != null);
+			assertThat(endpoint(follower).election("default").table())
+				.isEqualTo(store.equals("table") ? "public.leader_election" : null);
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(10))
 				.until(() -> endpoint(follower).resign("default").status().equals("requested"));

@@ -308,6 +308,14 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
+	 * Return the table that holds this election.
+	 * @return its qualified name, or {@code null} if there is none or it is not known yet
+	 */
+	public @Nullable String table() {
+		return this.store.table();
+	}
+
+	/**
 	 * Return what identifies this election in tables on its store, the same for all its
 	 * nodes.
 	 * @return the key, by default the name of the election

@@ -106,6 +106,14 @@ public interface ElectionStore {
 	}
 
 	/**
+	 * Return the table that holds the election.
+	 * @return its qualified name, or {@code null} if there is none or it is not known yet
+	 */
+	default @Nullable String table() {
+		return null;
+	}
+
+	/**
 	 * Return the fence for transactions of this election.
 	 * @return the fence, by default one that lets all transactions pass
 	 */

@@ -284,6 +284,7 @@ public class LeadershipEndpoint {
 	 *
 	 * @param store what the election consists of: {@code advisory-lock}, {@code table} or
 	 * {@code none}
+	 * @param table the qualified name of the table, with {@code table}
 	 * @param role the role of this node
 	 * @param node the id of this node
 	 * @param term the term in which this node leads, if it does
@@ -307,11 +308,11 @@ public class LeadershipEndpoint {
 	 * @param transitions the last changes that this node observed, the latest last
 	 * @param schedules the durable schedules by name, if there are any
 	 */
-	public record ElectionDescriptor(String store, String role, String node, @Nullable String term,
-			@Nullable Instant since, boolean candidate, boolean watching, @Nullable LeaderDescriptor leader,
-			List<String> candidates, @Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining,
-			@Nullable String takeover, int workInFlight, @Nullable String blockedBy, @Nullable String problem,
-			List<TransitionDescriptor> transitions,
+	public record ElectionDescriptor(String store, @Nullable String table, String role, String node,
+			@Nullable String term, @Nullable Instant since, boolean candidate, boolean watching,
+			@Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
+			Duration lease, Duration leaseRemaining, @Nullable String takeover, int workInFlight,
+			@Nullable String blockedBy, @Nullable String problem, List<TransitionDescriptor> transitions,
 			@Nullable Map<String, ScheduleDescriptor> schedules) implements OperationResponseBody {
 
 		static ElectionDescriptor of(DefaultLeaderElector elector,
@@ -321,10 +322,11 @@ public class LeadershipEndpoint {
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince(),
 					status.leaderProfile().priority(), status.leaderProfile().metadata(), status.leaderRole()) : null;
-			return new ElectionDescriptor(elector.storeName(), status.role().name().toLowerCase(Locale.ROOT),
-					status.nodeId(), text(status.term()), status.since(), candidate, status.watching(), leader,
-					status.candidates(), status.lastConfirmation(), status.lease(), status.leaseRemaining(),
-					status.takeover(), status.workInFlight(), status.blockedBy(), status.problem(),
+			return new ElectionDescriptor(elector.storeName(), elector.table(),
+					status.role().name().toLowerCase(Locale.ROOT), status.nodeId(), text(status.term()), status.since(),
+					candidate, status.watching(), leader, status.candidates(), status.lastConfirmation(),
+					status.lease(), status.leaseRemaining(), status.takeover(), status.workInFlight(),
+					status.blockedBy(), status.problem(),
 					status.history().stream().map(TransitionDescriptor::of).toList(), schedules);
 		}
 

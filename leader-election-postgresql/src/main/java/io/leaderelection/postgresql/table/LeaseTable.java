@@ -182,6 +182,12 @@ public class LeaseTable {
 		}
 
 		@Override
+		public @Nullable String table() {
+			Home known = LeaseTable.this.home;
+			return (known != null) ? known.sql().table() : null;
+		}
+
+		@Override
 		public TransactionFence fence() {
 			return this.fence;
 		}

@@ -19,6 +19,9 @@ package io.leaderelection.postgresql.table;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -49,7 +52,7 @@ final class LeaseTableConnector {
 
 	private final ConnectionSource source;
 
-	private final String table;
+	private String table;
 
 	private final boolean create;
 
@@ -64,6 +67,8 @@ final class LeaseTableConnector {
 	private volatile @Nullable Connection opening;
 
 	private boolean warned;
+
+	private boolean resolved;
 
 	/**
 	 * Create a new {@code LeaseTableConnector} instance.
@@ -154,6 +159,7 @@ final class LeaseTableConnector {
 			tables.checkShape();
 		}
 		if (isMissing(tables) && this.create) {
+			checkOtherSchemas(connection);
 			create(connection);
 			tables = inspect(connection);
 		}
@@ -168,7 +174,69 @@ final class LeaseTableConnector {
 					null);
 		}
 		tables.check(server);
+		if (!this.resolved) {
+			resolve(connection, tables.tables().elections());
+			this.resolved = true;
+		}
 		return tables;
+	}
+
+	/**
+	 * Use the schema that was found for all later connections, whose search path may be
+	 * another one. Runs after the creation: of two nodes that create tables in two
+	 * schemas at the same time, one finds those of the other.
+	 */
+	private void resolve(Connection connection, String name) throws SQLException {
+		String schema = name.substring(0, name.lastIndexOf('.') + 1);
+		Map<String, Boolean> others = otherSchemas(connection);
+		others.keySet().removeIf((other) -> schema.equals(other + "."));
+		List<String> usable = names(others, true);
+		List<String> denied = names(others, false);
+		logger.info("Elections use leases in the table " + name
+				+ (denied.isEmpty() ? "" : ", not in " + String.join(", ", denied) + ", which this role may not use"));
+		if (!usable.isEmpty()) {
+			logger.warn("Tables of elections also exist in " + String.join(", ", usable) + ". Nodes whose search path "
+					+ "finds those, and not " + name + ", elect another leader. Set leader-election.table-name=" + name
+					+ " on all nodes");
+		}
+		this.table = isQualified() ? this.table : schema + this.table;
+	}
+
+	/**
+	 * Refuse to create tables beside others, which other nodes may use.
+	 */
+	private void checkOtherSchemas(Connection connection) throws SQLException, UnusableStoreException {
+		List<String> usable = names(otherSchemas(connection), true);
+		if (usable.isEmpty()) {
+			return;
+		}
+		String schema = Jdbc.query(connection, "SELECT pg_catalog.quote_ident(current_schema) AS schema",
+				(row) -> row.getString("schema"));
+		throw new UnusableStoreException(
+				"The table " + schema + "." + this.table + " for leader election is not created, since this role may "
+						+ "also use " + String.join(", ", usable)
+						+ ". Nodes with that table would elect another leader.",
+				"If that table belongs to another environment or service, set leader-election.table-name=" + schema
+						+ "." + this.table + " or create the tables with the script "
+						+ "io/leaderelection/postgresql/schema-postgresql.sql. Otherwise set leader-election.table-name="
+						+ String.join(" or ", usable) + ". Set the same on all nodes.",
+				null);
+	}
+
+	private boolean isQualified() {
+		return this.table.contains(".");
+	}
+
+	private Map<String, Boolean> otherSchemas(Connection connection) throws SQLException {
+		return isQualified() ? new HashMap<>() : LeaseTableShape.findInOtherSchemas(connection, this.table);
+	}
+
+	private List<String> names(Map<String, Boolean> schemas, boolean usable) {
+		return schemas.entrySet()
+			.stream()
+			.filter((schema) -> schema.getValue() == usable)
+			.map((schema) -> schema.getKey() + "." + this.table)
+			.toList();
 	}
 
 	private static boolean isMissing(@Nullable LeaseTableShape tables) {

@@ -102,6 +102,13 @@ class LeaseTableSql {
 	}
 
 	/**
+	 * Return the qualified name of the table of elections.
+	 */
+	String table() {
+		return this.tables.elections();
+	}
+
+	/**
 	 * Begin a session.
 	 */
 	String join(Identity identity) {

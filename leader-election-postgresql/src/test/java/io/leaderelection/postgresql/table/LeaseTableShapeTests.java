@@ -36,9 +36,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -46,6 +50,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for tables that a node creates, or finds.
  */
+@ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
 class LeaseTableShapeTests extends LeaseTableFixture {
 
@@ -72,7 +77,8 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	@AfterEach
 	void dropSchema() {
 		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
-		this.server.execute("DROP ROLE " + this.role);
+		this.server.query("SELECT rolname FROM pg_roles WHERE rolname LIKE '%s%%' ORDER BY 1 DESC".formatted(this.role))
+			.forEach((role) -> this.server.execute("DROP OWNED BY %1$s CASCADE; DROP ROLE %1$s".formatted(role)));
 	}
 
 	@Test
@@ -179,10 +185,76 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 		}
 	}
 
+	/**
+	 * As after a rotation of users, each of which has a schema.
+	 */
+	@Test
+	void tablesThatExistInAnotherSchemaAreNotCreated() throws Exception {
+		String second = createRoles();
+		StoreSession first = elections(this.table, true, this::connectWithRole).open();
+		first.becomeCandidate();
+		lead(first);
+		ConnectionSource source = (settings) -> connect(second, settings);
+		String own = second + "." + this.table;
+		String used = this.role + "." + this.table;
+		assertThatExceptionOfType(UnusableStoreException.class)
+			.isThrownBy(() -> elections(this.table, true, source).open())
+			.withMessageStartingWith("The table %s for leader election is not created".formatted(own))
+			.withMessageContaining("may also use " + used)
+			.satisfies((ex) -> assertThat(ex.getAction()).containsSubsequence("table-name=" + own + " or",
+					"table-name=" + used + "."));
+		assertThat(this.server
+			.query("SELECT relname FROM pg_class WHERE relnamespace = '%s'::regnamespace".formatted(second))).isEmpty();
+		StoreSession follower = elections(used, true, source).open();
+		follower.becomeCandidate();
+		hold(follower);
+		ElectionStore other = elections(own, true, source);
+		other.open().close();
+		assertThat(other.table()).isEqualTo(own);
+	}
+
+	@Test
+	void tablesInOtherSchemasAreReported(CapturedOutput output) throws Exception {
+		String second = createRoles();
+		open(this.table).close();
+		ConnectionSource source = (settings) -> connect(second, settings);
+		elections(second + "." + this.table, true, source).open().close();
+		elections(this.table, true, this::connectWithRole).open().close();
+		assertThat(output)
+			.contains("Elections use leases in the table %s.%s, not in %s.%2$s, %s.%2$s, which".formatted(this.role,
+					this.table, second, this.schema))
+			.doesNotContain("WARN");
+		ElectionStore store = elections(this.table, false, source);
+		store.open().close();
+		this.server.execute("ALTER ROLE %s SET search_path = %s".formatted(second, this.role));
+		store.open().close();
+		assertThat(store.table()).isEqualTo(second + "." + this.table);
+		assertThat(output.toString().lines().filter((line) -> line.contains("WARN"))).singleElement()
+			.asString()
+			.contains("Tables of elections also exist in %s.%s. Nodes".formatted(this.role, this.table));
+		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains("ERROR") && line.contains(this.table));
+	}
+
+	/**
+	 * Create two roles with a schema each, of which the second may use what the first
+	 * owns.
+	 */
+	private String createRoles() {
+		String second = this.role + "_2";
+		this.server.execute("CREATE ROLE %s LOGIN PASSWORD 'right' IN ROLE %s".formatted(second, this.role));
+		this.server.execute("CREATE SCHEMA AUTHORIZATION " + this.role);
+		this.server.execute("CREATE SCHEMA AUTHORIZATION " + second);
+		return second;
+	}
+
 	private Connection connectWithRole(Properties settings) throws SQLException {
+		return connect(this.role, settings);
+	}
+
+	private Connection connect(String role, Properties settings) throws SQLException {
 		Properties properties = new Properties();
 		properties.putAll(settings);
-		properties.setProperty("user", this.role);
+		properties.setProperty("user", role);
 		properties.setProperty("password", "right");
 		return DriverManager.getConnection(this.server.jdbcUrl(), properties);
 	}
@@ -201,10 +273,13 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	}
 
 	private ElectionStore store(String name, boolean create, ConnectionSource source) {
-		return new LeaseTable(source, new LeaseTable.Node("node-a", "host-1", 4711), this.schema + "." + name, create,
-				LEASE)
-			.store(new ElectionSettings(ELECTION, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true),
-					ELECTION, ElectionKeys.derive(this.table, ELECTION), 0);
+		return elections(this.schema + "." + name, create, source);
+	}
+
+	private ElectionStore elections(String table, boolean create, ConnectionSource source) {
+		return new LeaseTable(source, new LeaseTable.Node("node-a", "host-1", 4711), table, create, LEASE).store(
+				new ElectionSettings(ELECTION, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), ELECTION,
+				ElectionKeys.derive(this.table, ELECTION), 0);
 	}
 
 }

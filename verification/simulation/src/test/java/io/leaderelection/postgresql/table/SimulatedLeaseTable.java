@@ -56,6 +56,9 @@ public final class SimulatedLeaseTable {
 
 	private static final int DATABASE = 5;
 
+	/** With a schema, so that no other is searched. */
+	private static final String TABLE = "public." + LeaseTableShape.DEFAULT_TABLE;
+
 	static {
 		// So many faults are logged that it would take most of the time
 		((Logger) LoggerFactory.getLogger(SimulatedLeaseTable.class.getPackageName())).setLevel(Level.OFF);
@@ -90,8 +93,8 @@ public final class SimulatedLeaseTable {
 				(backend, connection) -> Rows.of("database", DATABASE, "control_system", true),
 				DatabaseIdentity.CLUSTER,
 				(backend, connection) -> Rows.of("system_identifier", backend.server().systemIdentifier()),
-				LeaseTableShape.inspect(LeaseTableShape.DEFAULT_TABLE), (backend, connection) -> tables(),
-				LeaseTableSql.listen(), (backend, connection) -> {
+				LeaseTableShape.inspect(TABLE), (backend, connection) -> tables(), LeaseTableSql.listen(),
+				(backend, connection) -> {
 					backend.listen(connection::receive);
 					backend.set(Timeout.IDLE_SESSION, 30_000, false);
 					return Rows.of("timeout", "30000");
@@ -123,8 +126,7 @@ public final class SimulatedLeaseTable {
 			return known.store(settings, ELECTION + ":" + process, this.keys, 0);
 		}
 		LeaseTable table = new LeaseTable((driverSettings) -> connect(node, driverSettings),
-				new LeaseTable.Node(process, "host", 1), LeaseTableShape.DEFAULT_TABLE, false, settings.lease(),
-				platform) {
+				new LeaseTable.Node(process, "host", 1), TABLE, false, settings.lease(), platform) {
 
 			@Override
 			LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
