@@ -25,6 +25,7 @@ import java.util.List;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
@@ -87,7 +88,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		LocalNode node = start(InTransaction.class).awaitLeader();
 		run(node);
 		this.server.execute("CREATE SCHEMA durable_schema");
-		this.server.execute("CREATE TABLE durable_schema.%1$s (LIKE public.%1$s INCLUDING ALL)".formatted(RECORD));
+		createInSchema();
 		this.server.execute(
 				"CREATE FUNCTION durable_schema.never(varchar, varchar) RETURNS boolean LANGUAGE sql AS 'SELECT false'");
 		this.server.execute(
@@ -110,9 +111,37 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		assertThat(this.server.query("SELECT job FROM durable_schema." + RECORD)).isEmpty();
 	}
 
+	/**
+	 * As with a schema for each role.
+	 */
+	@Test
+	void tableThatExistsInAnotherSchemaIsNotCreated(CapturedOutput output) {
+		start(InTransaction.class).close();
+		this.server.execute("CREATE SCHEMA durable_schema");
+		String[] properties = withOwnConnection(
+				"spring.datasource.url=" + this.server.jdbcUrl() + "?currentSchema=durable_schema");
+		assertRefused(() -> start(InTransaction.class, properties))
+			.hasMessageContaining("The table durable_schema.%s, which", RECORD)
+			.hasMessageContaining("may also use public.%s. Nodes", RECORD)
+			.isInstanceOfSatisfying(InvalidUsageException.class, (ex) -> assertThat(ex.getAction())
+				.containsSubsequence("table-name=durable_schema." + TABLE + " or", "table-name=public." + TABLE + "."));
+		assertThat(this.server.query("SELECT to_regclass('durable_schema." + RECORD + "')")).containsOnlyNulls();
+		createInSchema();
+		LocalNode node = start(InTransaction.class, properties);
+		assertThat(output).contains("Durable schedules are recorded in the table durable_schema." + RECORD)
+			.contains("Tables of durable schedules also exist in public.%s. Nodes".formatted(RECORD));
+		assertThat(status(node).table()).isEqualTo("durable_schema." + RECORD);
+	}
+
+	private void createInSchema() {
+		this.server.execute("CREATE TABLE durable_schema.%1$s (LIKE public.%1$s INCLUDING ALL)".formatted(RECORD));
+	}
+
 	@Test
 	void nameIsResolvedForEachDataSource() {
+		start(InTransaction.class).close();
 		this.server.execute("CREATE SCHEMA durable_schema");
+		createInSchema();
 		LocalNode node = start(TwoDataSources.class, withOwnConnection()).awaitLeader();
 		node.context().getBeansOfType(Job.class).values().forEach(Job::run);
 		assertThat(this.server.query("SELECT job FROM public." + RECORD)).containsExactly("first");

@@ -59,7 +59,7 @@ final class JdbcScheduleStore extends ScheduleStore {
 			UnaryOperator<String> electionKeys) {
 		this.fencing = fencing;
 		this.beanFactory = beanFactory;
-		this.table = new ScheduleTable(settings.leaseTable() + "_schedule", settings.create());
+		this.table = new ScheduleTable(settings.leaseTable(), settings.create());
 		this.longestIdle = settings.longestIdle().toMillis() + "ms";
 		this.longestSkew = settings.longestSkew();
 		this.electionKeys = electionKeys;
@@ -84,6 +84,12 @@ final class JdbcScheduleStore extends ScheduleStore {
 	private ClaimTransactions transactions(DurableJob job) {
 		return this.transactions.computeIfAbsent(job,
 				(key) -> ClaimTransactions.of(key, this.fencing, this.beanFactory));
+	}
+
+	@Override
+	@Nullable String table(DurableJob job) {
+		ClaimTransactions claims = this.transactions.get(job);
+		return (claims != null) ? this.table.known(claims.dataSource()) : null;
 	}
 
 	@Override

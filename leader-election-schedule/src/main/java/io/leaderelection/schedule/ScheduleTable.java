@@ -22,14 +22,20 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 import javax.sql.DataSource;
 
 import io.leaderelection.annotation.InvalidUsageException;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.io.ClassPathResource;
@@ -40,7 +46,11 @@ import org.springframework.jdbc.core.JdbcTemplate;
  */
 final class ScheduleTable {
 
+	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
 	private static final String SCRIPT = "io/leaderelection/schedule/schema-schedule-postgresql.sql";
+
+	private static final String SUFFIX = "_schedule";
 
 	private static final String DEFAULT_NAME = "leader_election_schedule";
 
@@ -52,6 +62,26 @@ final class ScheduleTable {
 			    AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS privileges, current_user AS role
 			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
 			WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('%s')::pg_catalog.oid
+			""";
+
+	/**
+	 * Returns the tables of the same name and with the same columns in the schemas other
+	 * than that in which the role would create it. Finds them in the catalog: to resolve
+	 * a name in a schema that the role may not use is an error.
+	 */
+	private static final String OTHERS = """
+			SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
+			  pg_catalog.concat(pg_catalog.quote_ident(current_schema), '.', pg_catalog.quote_ident(c.relname)) AS own,
+			  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+			    AND pg_catalog.has_table_privilege(c.oid, 'INSERT') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable
+			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.relname OPERATOR(pg_catalog.=) '%s'
+			  AND (n.nspname OPERATOR(pg_catalog.=) current_schema) IS FALSE
+			  AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p'
+			  AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a
+			    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND NOT a.attisdropped AND a.attname OPERATOR(pg_catalog.=) ANY
+			      ('{election,job,last_fire,cron,zone,term,node,started,finished,outcome}'::pg_catalog.name[])) OPERATOR(pg_catalog.=) 10
+			ORDER BY usable DESC, name LIMIT 20
 			""";
 
 	/** Also requires the functions of a claim, although it returns no row. */
@@ -72,8 +102,8 @@ final class ScheduleTable {
 
 	private final Map<DataSource, String> resolved = new ConcurrentHashMap<>();
 
-	ScheduleTable(String name, boolean create) {
-		this.name = name;
+	ScheduleTable(String leaseTable, boolean create) {
+		this.name = leaseTable + SUFFIX;
 		this.create = create;
 	}
 
@@ -91,12 +121,20 @@ final class ScheduleTable {
 		return known;
 	}
 
+	/**
+	 * Return the qualified name, or {@code null} if it is not known yet.
+	 */
+	@Nullable String known(DataSource dataSource) {
+		return this.resolved.get(dataSource);
+	}
+
 	private String findOrCreate(Connection connection) throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
 		connection.setAutoCommit(true);
 		try {
 			String found = find(connection);
 			if (found == null && this.create) {
+				checkOthers(connection);
 				create(connection);
 				found = find(connection);
 			}
@@ -110,11 +148,73 @@ final class ScheduleTable {
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
 								+ "leader-election.table-name and the suffix _schedule.");
 			}
+			report(connection, found);
 			return found;
 		}
 		finally {
 			connection.setAutoCommit(autoCommit);
 		}
+	}
+
+	/**
+	 * Runs after the creation: of two nodes that create the table in two schemas at the
+	 * same time, one finds that of the other.
+	 */
+	private void report(Connection connection, String found) throws SQLException {
+		List<Other> others = others(connection).stream().filter((other) -> !other.name().equals(found)).toList();
+		String usable = names(others, true, ", ");
+		String denied = names(others, false, ", ");
+		logger.info("Durable schedules are recorded in the table " + found
+				+ (denied.isEmpty() ? "" : ", not in " + denied + ", which this role may not use"));
+		if (!usable.isEmpty()) {
+			logger.warn("Tables of durable schedules also exist in " + usable
+					+ ". Nodes whose search path finds those, and not " + found
+					+ ", run the same fires once more. Set leader-election.table-name=" + leaseTable(found)
+					+ " on all nodes");
+		}
+	}
+
+	/**
+	 * Refuse to create the table beside another, which other nodes may use.
+	 */
+	private void checkOthers(Connection connection) throws SQLException {
+		List<Other> others = others(connection);
+		String usable = names(others, true, ", ");
+		if (!usable.isEmpty()) {
+			String own = others.get(0).own();
+			throw new InvalidUsageException(
+					"The table " + own + ", which records the fires of durable schedules, is not created, since this "
+							+ "role may also use " + usable
+							+ ". Nodes with that table would run the same fires once more.",
+					"If that table belongs to another environment or service, set leader-election.table-name="
+							+ leaseTable(own) + " or create the table with the script " + SCRIPT
+							+ ". Otherwise set leader-election.table-name=" + leaseTable(names(others, true, " or "))
+							+ ". Set the same on all nodes.");
+		}
+	}
+
+	private static String leaseTable(String name) {
+		return name.replaceAll(SUFFIX + "\\b", "");
+	}
+
+	private static String names(List<Other> others, boolean usable, String delimiter) {
+		return others.stream()
+			.filter((other) -> other.usable() == usable)
+			.map(Other::name)
+			.collect(Collectors.joining(delimiter));
+	}
+
+	private List<Other> others(Connection connection) throws SQLException {
+		List<Other> others = new ArrayList<>();
+		if (!this.name.contains(".")) {
+			try (Statement statement = statement(connection);
+					ResultSet row = statement.executeQuery(OTHERS.formatted(this.name.toLowerCase(Locale.ROOT)))) {
+				while (row.next()) {
+					others.add(new Other(row.getString("name"), row.getString("own"), row.getBoolean("usable")));
+				}
+			}
+		}
+		return others;
 	}
 
 	/**
@@ -199,6 +299,16 @@ final class ScheduleTable {
 			}
 			throw ex;
 		}
+	}
+
+	/**
+	 * A table of the same name in another schema.
+	 *
+	 * @param name its name
+	 * @param own the name of the table that would be created
+	 * @param usable whether the role may use it
+	 */
+	private record Other(String name, String own, boolean usable) {
 	}
 
 }
