@@ -108,7 +108,11 @@ abstract class AbstractDurableScheduleTests {
 	}
 
 	LocalNode start(Class<?> configuration, String... properties) {
-		LocalNode node = LocalNode.start(this.server, configuration,
+		return start(this.server, configuration, properties);
+	}
+
+	LocalNode start(PostgreSqlServer server, Class<?> configuration, String... properties) {
+		LocalNode node = LocalNode.start(server, configuration,
 				Stream
 					.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
 							"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",

@@ -18,12 +18,16 @@ package io.leaderelection.integration;
 
 import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
+import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.testsupport.PgBouncer;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -173,6 +177,30 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		clock.set("2026-05-03T02:00:00Z");
 		run(node);
 		assertThat(fires()).last().asString().isEqualTo("2026-05-03T02:00:00Z");
+	}
+
+	@Test
+	void claimBeforeTheWorkSurvivesACrashOfTheServerWithoutSynchronousCommit() {
+		List<Instant> runs = new ArrayList<>();
+		try (PostgreSqlServer crashing = PostgreSqlServer.start("synchronous_commit=off", "wal_writer_delay=10s")) {
+			crashing.execute("CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
+			LocalNode node = start(crashing, Before.class).awaitLeader();
+			run(node);
+			crashing.execute("CHECKPOINT");
+			hooks.add((fire) -> {
+				if (runs.isEmpty()) {
+					crashing.stop("immediate");
+				}
+				runs.add(fire);
+			});
+			clock.set("2026-05-02T02:00:00Z");
+			run(node);
+			node.close();
+			crashing.startAgain();
+			run(start(crashing, Before.class).awaitLeader());
+			closeNodes();
+		}
+		assertThat(runs).containsExactly(Instant.parse("2026-05-02T02:00:00Z"));
 	}
 
 	@Test

@@ -72,7 +72,7 @@ final class JdbcRow implements Row {
 			  pg_catalog.set_config('idle_in_transaction_session_timeout',
 			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
 			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
-			      THEN present.idle ELSE longest.idle END, true)
+			      THEN present.idle ELSE longest.idle END, true)%5$s
 			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present
 			  CROSS JOIN (SELECT ?::pg_catalog.text AS idle) AS longest;
 			INSERT INTO %1$s (election, job, last_fire, cron, zone) SELECT ?, ?, ?::pg_catalog.timestamptz, ?, ?
@@ -81,6 +81,14 @@ final class JdbcRow implements Row {
 			  FROM (SELECT %4$s FROM %1$s WHERE %3$s FOR NO KEY UPDATE) AS locked;
 			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
 			""";
+
+	/**
+	 * A crash of the server must not take back a claim whose work is not a part of its
+	 * transaction. Other claims keep the setting of the application.
+	 */
+	private static final String DURABLE = """
+			, CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'
+			    THEN pg_catalog.set_config('synchronous_commit', 'local', true) END""";
 
 	/**
 	 * Changes nothing unless the transaction is the one that has locked the record. If
@@ -134,8 +142,8 @@ final class JdbcRow implements Row {
 		List<@Nullable Object> arguments = Arrays.asList(this.longestIdle, this.election, job, time(initial.lastFire()),
 				initial.cron(), initial.zone(), this.election, job, this.election, job);
 		return Objects.requireNonNull(this.claims.jdbc().execute((Connection connection) -> {
-			try (PreparedStatement statement = connection
-				.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT, KEY, COLUMNS))) {
+			try (PreparedStatement statement = connection.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT, KEY,
+					COLUMNS, (this.job.claim() == Claim.BEFORE) ? DURABLE : ""))) {
 				for (int i = 0; i < arguments.size(); i++) {
 					statement.setObject(i + 1, arguments.get(i));
 				}
