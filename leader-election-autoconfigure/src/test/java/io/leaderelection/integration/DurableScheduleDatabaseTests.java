@@ -23,6 +23,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.schedule.Claim;
@@ -189,7 +190,8 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 			crashing.execute("CHECKPOINT");
 			hooks.add((fire) -> {
 				if (runs.isEmpty()) {
-					crashing.stop("immediate");
+					// The loss of leadership interrupts the job
+					CompletableFuture.runAsync(() -> crashing.stop("immediate")).join();
 				}
 				runs.add(fire);
 			});

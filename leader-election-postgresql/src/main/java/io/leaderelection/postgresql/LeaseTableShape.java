@@ -23,11 +23,10 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
+import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -52,21 +51,14 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	public static final String DEFAULT_TABLE = "leader_election";
 
 	/**
-	 * Names are resolved with the search path of the role, as those in a script are.
+	 * Returns a row for each table. Names are resolved with the search path of the role,
+	 * as those in a script are. A table must be permanent, since a crash empties others.
 	 */
-	private static final String RESOLVE = """
+	private static final String INSPECT = """
 			SELECT pg_catalog.set_config('leader_election.tables',
 			    pg_catalog.concat(pg_catalog.to_regclass(%s)::pg_catalog.oid, ',',
 			      pg_catalog.to_regclass(%s)::pg_catalog.oid, ',', pg_catalog.to_regclass(%s)::pg_catalog.oid), true),
-			  pg_catalog.set_config('leader_election.numbers', '1,2,3', true),
 			  pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-			""";
-
-	/**
-	 * Returns a row for each table. A table must be permanent, since a crash empties
-	 * others.
-	 */
-	private static final String INSPECT = """
 			SELECT number, quote_ident(nspname) || '.' || quote_ident(relname) AS name, concat_ws('; ',
 			    CASE WHEN has_earlier THEN relname || ' is that of an earlier version' END,
 			    CASE WHEN relkind = 'r' AND relpersistence = 'p' THEN NULL ELSE relname || ' is not a permanent table' END,
@@ -76,10 +68,8 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 			    CASE WHEN NOT has_key THEN relname || ' has no primary key (' || array_to_string(key, ', ') || ')' END) AS mismatch,
 			  CASE WHEN NOT has_schema_privilege(namespace.oid, 'USAGE') THEN 'USAGE on schema ' || nspname
 			    ELSE lacking || ' on ' || relname END AS privileges,
-			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(class.oid, 'SELECT') AND missing IS NULL AS readable,
-			  nspname AS schema
-			FROM unnest(string_to_array(current_setting('leader_election.tables'), ',', '')::oid[],
-			    string_to_array(current_setting('leader_election.numbers'), ',')::int8[]) AS found (oid, number)
+			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(class.oid, 'SELECT') AND missing IS NULL AS readable
+			FROM unnest(string_to_array(current_setting('leader_election.tables'), ',', '')::oid[]) WITH ORDINALITY AS found (oid, number)
 			  JOIN (VALUES
 			    (1, '{election varchar,term int8,timeline int8,owner uuid,clean bool,since timestamptz}'::text[], '{election}'::text[],
 			      '{SELECT,INSERT,UPDATE}'::text[]),
@@ -103,25 +93,18 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 			""";
 
 	/**
-	 * Returns the schemas other than that in which the role would create tables that have
-	 * all of them. Finds them by their names in the catalog: to resolve a name in a
-	 * schema that the role may not use is an error. Only calls functions that other
-	 * statements call as well. The planner would replace NOT by other operators.
+	 * Returns the tables of elections in all schemas that have the other two tables as
+	 * well. Finds them by their names in the catalog: to resolve a name in a schema that
+	 * the role may not use is an error.
 	 */
-	private static final String OTHER_SCHEMAS = """
-			SELECT pg_catalog.set_config('leader_election.schema', coalesce(current_schema, '')::pg_catalog.text, true),
-			  pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-			SELECT set_config('leader_election.tables', coalesce(string_agg(tables, ','), ''), true),
-			  set_config('leader_election.numbers', coalesce(string_agg('1,2,3', ','), ''), true)
-			FROM (SELECT concat_ws(',', election.oid, node.oid, candidate.oid) AS tables
-			  FROM pg_class AS election JOIN pg_namespace AS namespace ON namespace.oid = election.relnamespace
-			    JOIN pg_class AS node ON node.relnamespace = namespace.oid AND node.relname = %s
-			    JOIN pg_class AS candidate ON candidate.relnamespace = namespace.oid AND candidate.relname = %s
-			  WHERE election.relname = %s AND (nspname::text = current_setting('leader_election.schema')) IS FALSE
-			  ORDER BY has_schema_privilege(namespace.oid, 'USAGE') DESC, nspname LIMIT 20) AS others;
-			SELECT quote_ident(schema) AS schema, NOT bool_or(privileges IS NOT NULL) AS usable FROM (
-			""" + INSPECT + """
-			) AS shape GROUP BY schema HAVING NOT bool_or((mismatch = '') IS FALSE) ORDER BY schema
+	private static final String FIND_ALL = """
+			SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+			SELECT quote_ident(nspname) || '.' || quote_ident(election.relname) AS name,
+			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(election.oid, 'UPDATE') AS usable
+			FROM pg_class AS election JOIN pg_namespace AS namespace ON namespace.oid = election.relnamespace
+			  JOIN pg_class AS node ON node.relnamespace = namespace.oid AND node.relname = %2$s
+			  JOIN pg_class AS candidate ON candidate.relnamespace = namespace.oid AND candidate.relname = %3$s
+			WHERE election.relname = %1$s ORDER BY nspname LIMIT 20
 			""";
 
 	/** For sessions whose leadership or candidacy must not depend on the table. */
@@ -157,22 +140,23 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	 */
 	public static String inspect(String table) {
 		Tables tables = Tables.named(table);
-		return (RESOLVE + INSPECT).formatted(quote(tables.elections()), quote(tables.nodes()),
-				quote(tables.candidates()));
+		return INSPECT.formatted(quote(tables.elections()), quote(tables.nodes()), quote(tables.candidates()));
 	}
 
 	/**
-	 * Return in which other schemas tables with a name exist that can hold elections.
+	 * Return the tables of elections with a name in all schemas but one.
 	 * @param table the name, without a schema
-	 * @return whether the role may use them, by the name of the schema
+	 * @param except the qualified name of the table to leave out
 	 */
-	public static Map<String, Boolean> findInOtherSchemas(Connection connection, String table) throws SQLException {
+	public static Others findOthers(Connection connection, String table, String except) throws SQLException {
 		Tables names = Tables.named(table.toLowerCase(Locale.ROOT));
-		Map<String, Boolean> found = new LinkedHashMap<>();
+		StringJoiner usable = new StringJoiner(", ");
+		StringJoiner denied = new StringJoiner(", ");
 		Jdbc.rows(connection,
-				OTHER_SCHEMAS.formatted(quote(names.nodes()), quote(names.candidates()), quote(names.elections())),
-				(row) -> found.put(row.getString("schema"), row.getBoolean("usable")));
-		return found;
+				FIND_ALL.formatted(quote(names.elections()), quote(names.nodes()), quote(names.candidates())),
+				(row) -> row.getString("name").equals(except) ? usable
+						: (row.getBoolean("usable") ? usable : denied).add(row.getString("name")));
+		return new Others(usable.toString(), denied.toString());
 	}
 
 	/**
@@ -276,6 +260,15 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	 */
 	public static String quote(String value) {
 		return "E'" + value.replace("\\", "\\\\").replace("'", "''") + "'";
+	}
+
+	/**
+	 * The tables of elections in other schemas.
+	 *
+	 * @param usable the names of those that the role may use
+	 * @param denied the names of those that it may not use
+	 */
+	public record Others(String usable, String denied) {
 	}
 
 	/**

@@ -230,8 +230,7 @@ public final class DurableJob implements Advice {
 	 */
 	public Status status() {
 		Grant grant = this.next.grant();
-		return this.calls.history()
-			.status(times(), this.schedules.now(), (grant != null) ? grant.time() : null, this.schedules.table(this));
+		return this.calls.history().status(times(), this.schedules.now(), (grant != null) ? grant.time() : null);
 	}
 
 	@Override
@@ -253,11 +252,9 @@ public final class DurableJob implements Advice {
 	 * @param failed the number of runs of this node that failed
 	 * @param missed the number of fires that did not run
 	 * @param caughtUp the number of runs that caught up
-	 * @param table the qualified name of the table that records them, if it is known
 	 */
 	public record Status(String cron, String zone, @Nullable Instant lastFire, @Nullable Instant nextFire,
-			@Nullable String outcome, @Nullable Duration lag, long completed, long failed, long missed, long caughtUp,
-			@Nullable String table) {
+			@Nullable String outcome, @Nullable Duration lag, long completed, long failed, long missed, long caughtUp) {
 
 	}
 

@@ -142,10 +142,6 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 		return this.store;
 	}
 
-	@Nullable String table(DurableJob job) {
-		return (this.store != null) ? this.store.table(job) : null;
-	}
-
 	/**
 	 * Return the job of a method.
 	 * @param method the most specific method

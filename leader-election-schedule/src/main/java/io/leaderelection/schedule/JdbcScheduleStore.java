@@ -87,12 +87,6 @@ final class JdbcScheduleStore extends ScheduleStore {
 	}
 
 	@Override
-	@Nullable String table(DurableJob job) {
-		ClaimTransactions claims = this.transactions.get(job);
-		return (claims != null) ? this.table.known(claims.dataSource()) : null;
-	}
-
-	@Override
 	@Nullable String timeout(Throwable failure) {
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
 			String state = (cause instanceof SQLException ex) ? ex.getSQLState() : null;

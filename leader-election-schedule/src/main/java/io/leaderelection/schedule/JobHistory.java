@@ -81,9 +81,8 @@ final class JobHistory {
 	 * @param times its fires
 	 * @param now the current time
 	 * @param granted when leadership was granted, if this node leads
-	 * @param table the table that records the job, if it is known
 	 */
-	Status status(FireTimes times, Instant now, @Nullable Instant granted, @Nullable String table) {
+	Status status(FireTimes times, Instant now, @Nullable Instant granted) {
 		Observed last = this.observed;
 		JobRecord record = (last != null && last.leadership().isCurrent()) ? last.record() : null;
 		Run run = (record != null) ? record.last() : null;
@@ -93,7 +92,7 @@ final class JobHistory {
 				(run != null) ? run.outcome() : null,
 				(record != null && record.isAhead(times, now)) ? Duration.between(record.lastFire(), now)
 						: lag(times, (lastFire != null) ? lastFire : granted, now),
-				this.completed.sum(), this.failed.sum(), this.missed.sum(), this.caughtUp.sum(), table);
+				this.completed.sum(), this.failed.sum(), this.missed.sum(), this.caughtUp.sum());
 	}
 
 	private static @Nullable Duration lag(FireTimes times, @Nullable Instant since, Instant now) {

@@ -100,14 +100,6 @@ public abstract class ScheduleStore {
 	}
 
 	/**
-	 * Return the qualified name of the table that records a job, if it is known.
-	 * @param job the job
-	 */
-	@Nullable String table(DurableJob job) {
-		return null;
-	}
-
-	/**
 	 * Remove records that are kept in memory.
 	 */
 	void clear() {

@@ -22,14 +22,12 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.StringJoiner;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 import javax.sql.DataSource;
 
@@ -65,23 +63,20 @@ final class ScheduleTable {
 			""";
 
 	/**
-	 * Returns the tables of the same name and with the same columns in the schemas other
-	 * than that in which the role would create it. Finds them in the catalog: to resolve
-	 * a name in a schema that the role may not use is an error.
+	 * Returns the tables of the same name and with the same columns in all schemas. Finds
+	 * them in the catalog: to resolve a name in a schema that the role may not use is an
+	 * error.
 	 */
-	private static final String OTHERS = """
+	private static final String FIND_ALL = """
 			SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
-			  pg_catalog.concat(pg_catalog.quote_ident(current_schema), '.', pg_catalog.quote_ident(c.relname)) AS own,
-			  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-			    AND pg_catalog.has_table_privilege(c.oid, 'INSERT') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable
+			  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable,
+			  pg_catalog.quote_ident(current_schema) AS own
 			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			WHERE c.relname OPERATOR(pg_catalog.=) '%s'
-			  AND (n.nspname OPERATOR(pg_catalog.=) current_schema) IS FALSE
-			  AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p'
+			WHERE c.relname OPERATOR(pg_catalog.=) '%s' AND c.relkind OPERATOR(pg_catalog.=) 'r'
 			  AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a
 			    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND NOT a.attisdropped AND a.attname OPERATOR(pg_catalog.=) ANY
 			      ('{election,job,last_fire,cron,zone,term,node,started,finished,outcome}'::pg_catalog.name[])) OPERATOR(pg_catalog.=) 10
-			ORDER BY usable DESC, name LIMIT 20
+			ORDER BY n.nspname LIMIT 20
 			""";
 
 	/** Also requires the functions of a claim, although it returns no row. */
@@ -121,20 +116,13 @@ final class ScheduleTable {
 		return known;
 	}
 
-	/**
-	 * Return the qualified name, or {@code null} if it is not known yet.
-	 */
-	@Nullable String known(DataSource dataSource) {
-		return this.resolved.get(dataSource);
-	}
-
 	private String findOrCreate(Connection connection) throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
 		connection.setAutoCommit(true);
 		try {
 			String found = find(connection);
 			if (found == null && this.create) {
-				checkOthers(connection);
+				compare(connection, null);
 				create(connection);
 				found = find(connection);
 			}
@@ -148,7 +136,7 @@ final class ScheduleTable {
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
 								+ "leader-election.table-name and the suffix _schedule.");
 			}
-			report(connection, found);
+			compare(connection, found);
 			return found;
 		}
 		finally {
@@ -157,64 +145,50 @@ final class ScheduleTable {
 	}
 
 	/**
-	 * Runs after the creation: of two nodes that create the table in two schemas at the
-	 * same time, one finds that of the other.
+	 * Compare the table with those of the same name in other schemas. Called before the
+	 * creation, which is refused if other nodes may use another, and with the table that
+	 * was found: of two nodes that create it in two schemas at the same time, one finds
+	 * that of the other.
 	 */
-	private void report(Connection connection, String found) throws SQLException {
-		List<Other> others = others(connection).stream().filter((other) -> !other.name().equals(found)).toList();
-		String usable = names(others, true, ", ");
-		String denied = names(others, false, ", ");
-		logger.info("Durable schedules are recorded in the table " + found
-				+ (denied.isEmpty() ? "" : ", not in " + denied + ", which this role may not use"));
-		if (!usable.isEmpty()) {
+	private void compare(Connection connection, @Nullable String found) throws SQLException {
+		StringJoiner usable = new StringJoiner(", ");
+		StringJoiner denied = new StringJoiner(", ");
+		String own = this.name;
+		if (!this.name.contains(".")) {
+			try (Statement statement = statement(connection);
+					ResultSet row = statement.executeQuery(FIND_ALL.formatted(this.name.toLowerCase(Locale.ROOT)))) {
+				while (row.next()) {
+					own = row.getString("own") + "." + this.name;
+					if (!row.getString("name").equals(found)) {
+						(row.getBoolean("usable") ? usable : denied).add(row.getString("name"));
+					}
+				}
+			}
+		}
+		if (found != null) {
+			logger.info("Durable schedules are recorded in the table " + found
+					+ ((denied.length() == 0) ? "" : ", not in " + denied + ", which this role may not use"));
+		}
+		if (usable.length() > 0 && found != null) {
 			logger.warn("Tables of durable schedules also exist in " + usable
 					+ ". Nodes whose search path finds those, and not " + found
 					+ ", run the same fires once more. Set leader-election.table-name=" + leaseTable(found)
 					+ " on all nodes");
 		}
-	}
-
-	/**
-	 * Refuse to create the table beside another, which other nodes may use.
-	 */
-	private void checkOthers(Connection connection) throws SQLException {
-		List<Other> others = others(connection);
-		String usable = names(others, true, ", ");
-		if (!usable.isEmpty()) {
-			String own = others.get(0).own();
+		else if (usable.length() > 0) {
 			throw new InvalidUsageException(
 					"The table " + own + ", which records the fires of durable schedules, is not created, since this "
 							+ "role may also use " + usable
 							+ ". Nodes with that table would run the same fires once more.",
 					"If that table belongs to another environment or service, set leader-election.table-name="
 							+ leaseTable(own) + " or create the table with the script " + SCRIPT
-							+ ". Otherwise set leader-election.table-name=" + leaseTable(names(others, true, " or "))
+							+ ". Otherwise set leader-election.table-name=" + leaseTable(usable.toString())
 							+ ". Set the same on all nodes.");
 		}
 	}
 
 	private static String leaseTable(String name) {
 		return name.replaceAll(SUFFIX + "\\b", "");
-	}
-
-	private static String names(List<Other> others, boolean usable, String delimiter) {
-		return others.stream()
-			.filter((other) -> other.usable() == usable)
-			.map(Other::name)
-			.collect(Collectors.joining(delimiter));
-	}
-
-	private List<Other> others(Connection connection) throws SQLException {
-		List<Other> others = new ArrayList<>();
-		if (!this.name.contains(".")) {
-			try (Statement statement = statement(connection);
-					ResultSet row = statement.executeQuery(OTHERS.formatted(this.name.toLowerCase(Locale.ROOT)))) {
-				while (row.next()) {
-					others.add(new Other(row.getString("name"), row.getString("own"), row.getBoolean("usable")));
-				}
-			}
-		}
-		return others;
 	}
 
 	/**
@@ -299,16 +273,6 @@ final class ScheduleTable {
 			}
 			throw ex;
 		}
-	}
-
-	/**
-	 * A table of the same name in another schema.
-	 *
-	 * @param name its name
-	 * @param own the name of the table that would be created
-	 * @param usable whether the role may use it
-	 */
-	private record Other(String name, String own, boolean usable) {
 	}
 
 }

@@ -252,7 +252,7 @@ class JobCallsTests {
 		runNext();
 		assertThat(runNext()).as("another fire").isEqualTo(Duration.ofSeconds(1));
 		assertThat(runs.history()
-			.status(this.schedules.jobs().iterator().next().times(), this.clock.instant(), null, null)
+			.status(this.schedules.jobs().iterator().next().times(), this.clock.instant(), null)
 			.failed()).isEqualTo(12);
 		assertThat(this.events).hasSize(12).first().satisfies((event) -> assertThat(event.failure()).hasMessage("no"));
 	}

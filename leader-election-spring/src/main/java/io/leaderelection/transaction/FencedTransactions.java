@@ -90,8 +90,6 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private volatile Coverage coverage;
 
-	private volatile boolean replaced;
-
 	private FencedTransactions(String name, TransactionFencing fencing,
 			@Nullable ConfigurableTransactionManager manager, PersistenceContextFlush flush, Coverage coverage) {
 		this.name = name;
@@ -132,11 +130,8 @@ final class FencedTransactions implements TransactionExecutionListener {
 	void keepRegistered() {
 		if (this.manager != null && !isRegistered(this.manager)) {
 			register(this.manager);
-			if (!this.replaced) {
-				this.replaced = true;
-				logger.warn("The application has replaced the transaction execution listeners of '" + this.name
-						+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
-			}
+			logger.warn("The application has replaced the transaction execution listeners of '" + this.name
+					+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
 		}
 	}
 

@@ -47,8 +47,8 @@ record EndpointSchedule(DurableJob job) implements LeadershipEndpoint.Schedule {
 	public ScheduleDescriptor describe() {
 		Status status = this.job.status();
 		return new ScheduleDescriptor(status.cron(), status.zone(), status.lastFire(), status.nextFire(),
-				status.outcome(), status.lag(), status.completed(), status.failed(), status.missed(), status.caughtUp(),
-				status.table());
+				status.outcome(), status.lag(), status.completed(), status.failed(), status.missed(),
+				status.caughtUp());
 	}
 
 	@Override

@@ -388,11 +388,10 @@ public class LeadershipEndpoint {
 	 * @param failed the number of runs of this node that failed
 	 * @param missed the number of fires that did not run
 	 * @param caughtUp the number of runs that caught up
-	 * @param table the qualified name of the table that records it, if there is one
 	 */
 	public record ScheduleDescriptor(String cron, String zone, @Nullable Instant lastFire, @Nullable Instant nextFire,
 			@Nullable String lastOutcome, @Nullable Duration lag, long completed, long failed, long missed,
-			long caughtUp, @Nullable String table) {
+			long caughtUp) {
 
 	}
 

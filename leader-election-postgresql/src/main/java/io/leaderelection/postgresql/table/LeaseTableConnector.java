@@ -19,9 +19,6 @@ package io.leaderelection.postgresql.table;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -33,6 +30,7 @@ import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.DatabaseIdentity;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.LeaseTableShape;
+import io.leaderelection.postgresql.LeaseTableShape.Others;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
 import org.apache.commons.logging.Log;
@@ -159,7 +157,7 @@ final class LeaseTableConnector {
 			tables.checkShape();
 		}
 		if (isMissing(tables) && this.create) {
-			checkOtherSchemas(connection);
+			checkNoOthers(connection);
 			create(connection);
 			tables = inspect(connection);
 		}
@@ -176,7 +174,6 @@ final class LeaseTableConnector {
 		tables.check(server);
 		if (!this.resolved) {
 			resolve(connection, tables.tables().elections());
-			this.resolved = true;
 		}
 		return tables;
 	}
@@ -187,56 +184,41 @@ final class LeaseTableConnector {
 	 * schemas at the same time, one finds those of the other.
 	 */
 	private void resolve(Connection connection, String name) throws SQLException {
-		String schema = name.substring(0, name.lastIndexOf('.') + 1);
-		Map<String, Boolean> others = otherSchemas(connection);
-		others.keySet().removeIf((other) -> schema.equals(other + "."));
-		List<String> usable = names(others, true);
-		List<String> denied = names(others, false);
+		Others others = others(connection, name);
 		logger.info("Elections use leases in the table " + name
-				+ (denied.isEmpty() ? "" : ", not in " + String.join(", ", denied) + ", which this role may not use"));
-		if (!usable.isEmpty()) {
-			logger.warn("Tables of elections also exist in " + String.join(", ", usable) + ". Nodes whose search path "
-					+ "finds those, and not " + name + ", elect another leader. Set leader-election.table-name=" + name
+				+ (others.denied().isEmpty() ? "" : ", not in " + others.denied() + ", which this role may not use"));
+		if (!others.usable().isEmpty()) {
+			logger.warn("Tables of elections also exist in " + others.usable() + ". Nodes whose search path finds "
+					+ "those, and not " + name + ", elect another leader. Set leader-election.table-name=" + name
 					+ " on all nodes");
 		}
-		this.table = isQualified() ? this.table : schema + this.table;
+		if (!this.table.contains(".")) {
+			this.table = name.substring(0, name.lastIndexOf('.') + 1) + this.table;
+		}
+		this.resolved = true;
 	}
 
 	/**
 	 * Refuse to create tables beside others, which other nodes may use.
 	 */
-	private void checkOtherSchemas(Connection connection) throws SQLException, UnusableStoreException {
-		List<String> usable = names(otherSchemas(connection), true);
-		if (usable.isEmpty()) {
-			return;
+	private void checkNoOthers(Connection connection) throws SQLException, UnusableStoreException {
+		String usable = others(connection, "").usable();
+		if (!usable.isEmpty()) {
+			String own = Jdbc.query(connection, "SELECT pg_catalog.quote_ident(current_schema)",
+					(row) -> row.getString(1)) + "." + this.table;
+			throw new UnusableStoreException(
+					"The table " + own + " for leader election is not created, since this role may also use " + usable
+							+ ". Nodes with that table would elect another leader.",
+					"If that table belongs to another environment or service, set leader-election.table-name=" + own
+							+ " or create the tables with the script io/leaderelection/postgresql/schema-postgresql.sql. "
+							+ "Otherwise set leader-election.table-name=" + usable + ". Set the same on all nodes.",
+					null);
 		}
-		String schema = Jdbc.query(connection, "SELECT pg_catalog.quote_ident(current_schema) AS schema",
-				(row) -> row.getString("schema"));
-		throw new UnusableStoreException(
-				"The table " + schema + "." + this.table + " for leader election is not created, since this role may "
-						+ "also use " + String.join(", ", usable)
-						+ ". Nodes with that table would elect another leader.",
-				"If that table belongs to another environment or service, set leader-election.table-name=" + schema
-						+ "." + this.table + " or create the tables with the script "
-						+ "io/leaderelection/postgresql/schema-postgresql.sql. Otherwise set leader-election.table-name="
-						+ String.join(" or ", usable) + ". Set the same on all nodes.",
-				null);
 	}
 
-	private boolean isQualified() {
-		return this.table.contains(".");
-	}
-
-	private Map<String, Boolean> otherSchemas(Connection connection) throws SQLException {
-		return isQualified() ? new HashMap<>() : LeaseTableShape.findInOtherSchemas(connection, this.table);
-	}
-
-	private List<String> names(Map<String, Boolean> schemas, boolean usable) {
-		return schemas.entrySet()
-			.stream()
-			.filter((schema) -> schema.getValue() == usable)
-			.map((schema) -> schema.getKey() + "." + this.table)
-			.toList();
+	private Others others(Connection connection, String except) throws SQLException {
+		return this.table.contains(".") ? new Others("", "")
+				: LeaseTableShape.findOthers(connection, this.table, except);
 	}
 
 	private static boolean isMissing(@Nullable LeaseTableShape tables) {
