@@ -42,6 +42,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -200,6 +201,15 @@ class FencingCoverageTests {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> start(Reactive.class, "leader-election.fencing=required").close());
 		assertThat(output).contains("'reactive' are not fenced: reactive");
+	}
+
+	@Test
+	void lazyTransactionManagerIsAnErrorWhereFencingIsRequired() {
+		try (ConfigurableApplicationContext context = start(Reactive.class, "leader-election.fencing=required",
+				"spring.main.lazy-initialization=true")) {
+			assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean("reactive"))
+				.withMessageContaining("'reactive' are not fenced: reactive");
+		}
 	}
 
 	@Test

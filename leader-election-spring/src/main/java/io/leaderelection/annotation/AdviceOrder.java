@@ -57,9 +57,6 @@ final class AdviceOrder {
 	private static final Set<String> TRANSACTION = Set
 		.of("org.springframework.transaction.interceptor.TransactionInterceptor");
 
-	private static final Set<String> EXPOSING = Set
-		.of("org.springframework.aop.interceptor.ExposeInvocationInterceptor");
-
 	private final Advisor guard;
 
 	private final Advisor innermost;
@@ -125,8 +122,7 @@ final class AdviceOrder {
 	}
 
 	private boolean isUnknown(Advisor advisor) {
-		return advisor != this.innermost && !isA(advisor.getAdvice(), TRANSACTION)
-				&& !isA(advisor.getAdvice(), EXPOSING);
+		return advisor != this.innermost && !isA(advisor.getAdvice(), TRANSACTION);
 	}
 
 	private static boolean isRepeating(Advice advice) {

@@ -116,6 +116,10 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		Map<String, FencedTransactions> extended = new LinkedHashMap<>(this.managers);
 		extended.put(transactions.name(), transactions);
 		this.managers = Collections.unmodifiableMap(extended);
+		if (this.electors != null && isRequired()) {
+			// A lazy one, created after the start
+			check(transactions);
+		}
 	}
 
 	@Override
@@ -192,14 +196,17 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	public void checkRequired() {
 		if (isRequired()) {
-			this.managers.values().forEach(FencedTransactions::keepRegistered);
-			coverage().forEach((name, coverage) -> {
-				if (coverage.isImpossible()) {
-					throw new InvalidUsageException("leader-election.fencing", "required",
-							"Transactions of the transaction manager '" + name + "' are " + coverage + ".",
-							action(coverage));
-				}
-			});
+			this.managers.values().forEach(TransactionFencing::check);
+		}
+	}
+
+	private static void check(FencedTransactions transactions) {
+		transactions.keepRegistered();
+		Coverage coverage = transactions.coverage();
+		if (coverage.isImpossible()) {
+			throw new InvalidUsageException("leader-election.fencing", "required",
+					"Transactions of the transaction manager '" + transactions.name() + "' are " + coverage + ".",
+					action(coverage));
 		}
 	}
 
