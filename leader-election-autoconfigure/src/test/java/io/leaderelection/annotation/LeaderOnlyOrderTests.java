@@ -35,8 +35,7 @@ import org.junit.jupiter.api.Timeout;
 
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
-import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
@@ -116,23 +115,34 @@ class LeaderOnlyOrderTests {
 	}
 
 	@Test
-	void asyncMethodOfAProxyThatCannotBeChangedIsRefused() {
-		ProxyFactory proxyFactory = new ProxyFactory(new Jobs());
-		proxyFactory.setProxyTargetClass(true);
-		proxyFactory.addAdvice(new AsyncExecutionInterceptor(null));
-		proxyFactory.setFrozen(true);
-		this.leader.withBean("frozen", Jobs.class, () -> (Jobs) proxyFactory.getProxy())
-			.run((context) -> assertThat(context).getFailure().rootCause().hasMessageContaining("a proxy of its own"));
+	void workThatOtherAdviceMovesToAnotherThreadIsGuardedThere() {
+		MethodInterceptor moving = (invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
+		this.leader.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving))
+			.withBean("lazy", Jobs.class, Jobs::new, (definition) -> {
+				definition.setLazyInit(true);
+				definition.setAutowireCandidate(false);
+			})
+			.run((context) -> {
+				Work work = context.getBean(Jobs.class).here(elector(context)).get();
+				assertThat(work.guarded()).isTrue();
+				assertThat(work.thread()).isNotEqualTo(Thread.currentThread().getName());
+				// Also if the bean is created later
+				assertThat(context.getBean("lazy", Jobs.class).here(elector(context)).get().guarded()).isTrue();
+			});
 	}
 
 	@Test
-	void workThatOtherAdviceMovesToAnotherThreadIsGuardedThere() {
-		MethodInterceptor moving = (invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
-		this.leader.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving)).run((context) -> {
-			Work work = context.getBean(Jobs.class).here(elector(context)).get();
-			assertThat(work.guarded()).isTrue();
-			assertThat(work.thread()).isNotEqualTo(Thread.currentThread().getName());
-		});
+	void otherAdviceIsNotAppliedToSkippedCalls() {
+		AtomicInteger calls = new AtomicInteger();
+		MethodInterceptor counting = (invocation) -> {
+			calls.incrementAndGet();
+			return invocation.proceed();
+		};
+		this.follower.withUserConfiguration(SpringRetry.class)
+			.withBean(AppendedAdvice.class, () -> new AppendedAdvice(counting))
+			.run((context) -> assertThat(context.getBean(Jobs.class).retried(() -> {
+			})).isNull());
+		assertThat(calls).hasValue(0);
 	}
 
 	@Test
@@ -395,7 +405,7 @@ class LeaderOnlyOrderTests {
 
 		@Override
 		public Object postProcessAfterInitialization(Object bean, String beanName) {
-			if (bean instanceof Advised advised && beanName.equals("jobs")) {
+			if (bean instanceof Advised advised && AopUtils.getTargetClass(bean) == Jobs.class) {
 				advised.addAdvice(this.advice);
 			}
 			return bean;

@@ -131,6 +131,9 @@ class LeaderOnlyRejectionTests {
 							.withBean(NotOnInterface.class),
 						"Method 'NotOnInterface.other()' is annotated with @LeaderOnly, but is not declared by any interface of the bean's proxy.",
 						ADD_TO_INTERFACE),
+				rejected("method that a superclass without the interface implements", Inherited.class,
+						"Method 'Annotated.run()' is annotated with @LeaderOnly, but 'Inherited' inherits its implementation from 'java.lang.Thread', which does not implement this interface: the annotation does not apply to it.",
+						"Annotate the class, or the method that it inherits."),
 				rejected("primitive result", generated(0, int.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
@@ -465,6 +468,17 @@ class LeaderOnlyRejectionTests {
 		ProxyFactory proxyFactory = new ProxyFactory(new FinalJob());
 		proxyFactory.setFrozen(true);
 		return (Job) proxyFactory.getProxy();
+	}
+
+	interface Annotated {
+
+		@LeaderOnly
+		void run();
+
+	}
+
+	static class Inherited extends Thread implements Annotated {
+
 	}
 
 	static class WithMethod {

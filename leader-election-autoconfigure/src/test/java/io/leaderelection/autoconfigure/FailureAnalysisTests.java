@@ -128,7 +128,7 @@ class FailureAnalysisTests {
 	void dataSourceForElectionsOfAnotherDriver(CapturedOutput output) {
 		fail(OtherDriverApplication.class, NO_DATA_SOURCE, PATIENT);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver, but ")
+			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver of this ")
 			.contains("Point leader-election.datasource.url at a PostgreSQL server");
 	}
 
@@ -136,7 +136,7 @@ class FailureAnalysisTests {
 	void dataSourceForElectionsOfAnotherClassLoader(CapturedOutput output) {
 		fail(OtherClassLoaderApplication.class, NO_DATA_SOURCE, PATIENT);
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("is a connection to PostgreSQL, but not of the PostgreSQL JDBC driver of this application")
+			.contains("is not a connection of the PostgreSQL JDBC driver of this application")
 			.contains("leader-election.datasource.url");
 	}
 

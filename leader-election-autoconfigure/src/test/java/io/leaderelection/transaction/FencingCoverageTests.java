@@ -64,9 +64,12 @@ import org.springframework.transaction.ReactiveTransaction;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.TransactionTimedOutException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.ResourceTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -201,6 +204,7 @@ class FencingCoverageTests {
 		assertThatExceptionOfType(Exception.class)
 			.isThrownBy(() -> start(Reactive.class, "leader-election.fencing=required").close());
 		assertThat(output).contains("'reactive' are not fenced: reactive");
+		assertThat(output.toString().split("Transactions of 'reactive'")[1]).doesNotContain("Acquired leadership");
 	}
 
 	@Test
@@ -350,10 +354,25 @@ class FencingCoverageTests {
 	}
 
 	@Test
+	void transactionWhoseCommitFailsBeforeTheFenceIsRolledBack() {
+		assertThatExceptionOfType(TransactionTimedOutException.class).isThrownBy(() -> insert(shared, "second",
+				() -> TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void beforeCommit(boolean readOnly) {
+						throw new TransactionTimedOutException("late");
+					}
+
+				})));
+		assertThat(rows(server.database())).isZero();
+	}
+
+	@Test
 	void dataSourceThatIsReplacedIsFencedToo() {
 		DataSourceTransactionManager manager = shared.getBean("second", DataSourceTransactionManager.class);
 		manager.setDataSource(dataSource(server.database()));
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
+		assertThat(rows(server.database())).isZero();
 	}
 
 	@Test

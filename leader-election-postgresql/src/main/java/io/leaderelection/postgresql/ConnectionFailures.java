@@ -118,21 +118,14 @@ public final class ConnectionFailures {
 	 * @throws UnusableStoreException if it is one of another driver
 	 */
 	public static PGConnection unwrap(Connection connection) throws SQLException, UnusableStoreException {
-		if (!Jdbc.isPostgreSql(connection)) {
+		if (!Jdbc.isPostgreSql(connection) || !connection.isWrapperFor(PGConnection.class)) {
 			throw new UnusableStoreException(
-					"The connection for leader election is not a connection of the PostgreSQL JDBC driver, but "
-							+ connection.getClass().getName(),
+					"The connection for leader election is not a connection of the PostgreSQL JDBC driver of this "
+							+ "application, but " + connection.getClass().getName() + " of "
+							+ connection.getClass().getClassLoader(),
 					"Point leader-election.datasource.url at a PostgreSQL server with a URL of the form "
-							+ "jdbc:postgresql://host/database.",
-					null);
-		}
-		if (!connection.isWrapperFor(PGConnection.class)) {
-			throw new UnusableStoreException("The connection for leader election (" + connection.getClass().getName()
-					+ ") is a connection to PostgreSQL, but not of the PostgreSQL JDBC driver of this application: "
-					+ "its class loader is another one, for instance that of the container, or it is another driver",
-					"Set leader-election.datasource.url (and username, password), so that elections connect with the "
-							+ "driver of the application, or keep org.postgresql:postgresql in one place only, either the "
-							+ "container or the application.",
+							+ "jdbc:postgresql://host/database. If the driver is that of a container, set username and "
+							+ "password as well, or keep org.postgresql:postgresql in one place only.",
 					null);
 		}
 		return connection.unwrap(PGConnection.class);

@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -94,17 +93,23 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 
 	/**
 	 * Returns the tables of elections in all schemas that have the other two tables as
-	 * well. Finds them by their names in the catalog: to resolve a name in a schema that
-	 * the role may not use is an error.
+	 * well, but for that which the search path of the role finds. Finds them by their
+	 * names in the catalog: to resolve a name in a schema that the role may not use is an
+	 * error.
 	 */
-	private static final String FIND_ALL = """
-			SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-			SELECT quote_ident(nspname) || '.' || quote_ident(election.relname) AS name,
-			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(election.oid, 'UPDATE') AS usable
-			FROM pg_class AS election JOIN pg_namespace AS namespace ON namespace.oid = election.relnamespace
-			  JOIN pg_class AS node ON node.relnamespace = namespace.oid AND node.relname = %2$s
-			  JOIN pg_class AS candidate ON candidate.relnamespace = namespace.oid AND candidate.relname = %3$s
-			WHERE election.relname = %1$s ORDER BY nspname LIMIT 20
+	private static final String FIND_OTHERS = """
+			SELECT coalesce(pg_catalog.string_agg(name, ', ') FILTER (WHERE usable), '') AS usable,
+			  coalesce(pg_catalog.string_agg(name, ', ') FILTER (WHERE usable IS FALSE), '') AS denied,
+			  pg_catalog.quote_ident(current_schema) AS schema
+			FROM (SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
+			    pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable
+			  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			    JOIN pg_catalog.pg_class AS node ON node.relnamespace OPERATOR(pg_catalog.=) n.oid AND node.relname OPERATOR(pg_catalog.=) %2$s
+			    JOIN pg_catalog.pg_class AS candidate
+			      ON candidate.relnamespace OPERATOR(pg_catalog.=) n.oid AND candidate.relname OPERATOR(pg_catalog.=) %3$s
+			  WHERE c.relname OPERATOR(pg_catalog.=) %1$s AND c.relkind OPERATOR(pg_catalog.=) 'r'
+			    AND (c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%1$s)::pg_catalog.oid) IS NOT TRUE
+			  ORDER BY usable DESC, n.nspname LIMIT 20) AS found
 			""";
 
 	/** For sessions whose leadership or candidacy must not depend on the table. */
@@ -144,19 +149,17 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	}
 
 	/**
-	 * Return the tables of elections with a name in all schemas but one.
-	 * @param table the name, without a schema
-	 * @param except the qualified name of the table to leave out
+	 * Find the tables of elections with a name in other schemas than that which the
+	 * search path of the role finds.
+	 * @param table the name; if it has a schema, there are none
 	 */
-	public static Others findOthers(Connection connection, String table, String except) throws SQLException {
+	public static Others findOthers(Connection connection, String table) throws SQLException {
 		Tables names = Tables.named(table.toLowerCase(Locale.ROOT));
-		StringJoiner usable = new StringJoiner(", ");
-		StringJoiner denied = new StringJoiner(", ");
-		Jdbc.rows(connection,
-				FIND_ALL.formatted(quote(names.elections()), quote(names.nodes()), quote(names.candidates())),
-				(row) -> row.getString("name").equals(except) ? usable
-						: (row.getBoolean("usable") ? usable : denied).add(row.getString("name")));
-		return new Others(usable.toString(), denied.toString());
+		return table.contains(".") ? new Others("", "", null)
+				: Jdbc.query(connection,
+						FIND_OTHERS.formatted(quote(names.elections()), quote(names.nodes()),
+								quote(names.candidates())),
+						(row) -> new Others(row.getString("usable"), row.getString("denied"), row.getString("schema")));
 	}
 
 	/**
@@ -267,8 +270,9 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	 *
 	 * @param usable the names of those that the role may use
 	 * @param denied the names of those that it may not use
+	 * @param schema the schema in which it would create them, if there is one
 	 */
-	public record Others(String usable, String denied) {
+	public record Others(String usable, String denied, @Nullable String schema) {
 	}
 
 	/**

@@ -26,7 +26,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.StringJoiner;
 import java.util.concurrent.ConcurrentHashMap;
 
 import javax.sql.DataSource;
@@ -63,20 +62,20 @@ final class ScheduleTable {
 			""";
 
 	/**
-	 * Returns the tables of the same name and with the same columns in all schemas. Finds
-	 * them in the catalog: to resolve a name in a schema that the role may not use is an
-	 * error.
+	 * Returns the tables of the same name in all schemas, but for that which the search
+	 * path of the role finds. Finds them in the catalog: to resolve a name in a schema
+	 * that the role may not use is an error.
 	 */
-	private static final String FIND_ALL = """
-			SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
-			  pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable,
-			  pg_catalog.quote_ident(current_schema) AS own
-			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			WHERE c.relname OPERATOR(pg_catalog.=) '%s' AND c.relkind OPERATOR(pg_catalog.=) 'r'
-			  AND (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a
-			    WHERE a.attrelid OPERATOR(pg_catalog.=) c.oid AND NOT a.attisdropped AND a.attname OPERATOR(pg_catalog.=) ANY
-			      ('{election,job,last_fire,cron,zone,term,node,started,finished,outcome}'::pg_catalog.name[])) OPERATOR(pg_catalog.=) 10
-			ORDER BY n.nspname LIMIT 20
+	private static final String FIND_OTHERS = """
+			SELECT coalesce(pg_catalog.string_agg(name, ', ') FILTER (WHERE usable), '') AS usable,
+			  coalesce(pg_catalog.string_agg(name, ', ') FILTER (WHERE usable IS FALSE), '') AS denied,
+			  pg_catalog.quote_ident(current_schema) AS schema
+			FROM (SELECT pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)) AS name,
+			    pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_table_privilege(c.oid, 'UPDATE') AS usable
+			  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			  WHERE c.relname OPERATOR(pg_catalog.=) '%1$s' AND c.relkind OPERATOR(pg_catalog.=) 'r'
+			    AND (c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass('%1$s')::pg_catalog.oid) IS NOT TRUE
+			  ORDER BY usable DESC, n.nspname LIMIT 20) AS found
 			""";
 
 	/** Also requires the functions of a claim, although it returns no row. */
@@ -151,44 +150,38 @@ final class ScheduleTable {
 	 * that of the other.
 	 */
 	private void compare(Connection connection, @Nullable String found) throws SQLException {
-		StringJoiner usable = new StringJoiner(", ");
-		StringJoiner denied = new StringJoiner(", ");
-		String own = this.name;
-		if (!this.name.contains(".")) {
-			try (Statement statement = statement(connection);
-					ResultSet row = statement.executeQuery(FIND_ALL.formatted(this.name.toLowerCase(Locale.ROOT)))) {
-				while (row.next()) {
-					own = row.getString("own") + "." + this.name;
-					if (!row.getString("name").equals(found)) {
-						(row.getBoolean("usable") ? usable : denied).add(row.getString("name"));
-					}
-				}
+		try (Statement statement = statement(connection);
+				// None if the name has a schema
+				ResultSet row = statement.executeQuery(FIND_OTHERS.formatted(this.name.toLowerCase(Locale.ROOT)))) {
+			row.next();
+			String usable = row.getString("usable");
+			String denied = row.getString("denied");
+			if (found != null) {
+				logger.info("Durable schedules are recorded in the table " + found
+						+ (denied.isEmpty() ? "" : ", not in " + denied + ", which this role may not use"));
 			}
-		}
-		if (found != null) {
-			logger.info("Durable schedules are recorded in the table " + found
-					+ ((denied.length() == 0) ? "" : ", not in " + denied + ", which this role may not use"));
-		}
-		if (usable.length() > 0 && found != null) {
-			logger.warn("Tables of durable schedules also exist in " + usable
-					+ ". Nodes whose search path finds those, and not " + found
-					+ ", run the same fires once more. Set leader-election.table-name=" + leaseTable(found)
-					+ " on all nodes");
-		}
-		else if (usable.length() > 0) {
-			throw new InvalidUsageException(
-					"The table " + own + ", which records the fires of durable schedules, is not created, since this "
-							+ "role may also use " + usable
-							+ ". Nodes with that table would run the same fires once more.",
-					"If that table belongs to another environment or service, set leader-election.table-name="
-							+ leaseTable(own) + " or create the table with the script " + SCRIPT
-							+ ". Otherwise set leader-election.table-name=" + leaseTable(usable.toString())
-							+ ". Set the same on all nodes.");
+			if (!usable.isEmpty() && found != null) {
+				logger.warn("Tables of durable schedules also exist in " + usable
+						+ ". Nodes whose search path finds those, and not " + found
+						+ ", run the same fires once more. Set leader-election.table-name=" + leaseTable(found)
+						+ " on all nodes");
+			}
+			else if (!usable.isEmpty() && row.getString("schema") != null) {
+				String own = row.getString("schema") + "." + this.name;
+				throw new InvalidUsageException(
+						"The table " + own + ", which records the fires of durable schedules, is not created, since "
+								+ "this role may also use " + usable
+								+ ". Nodes with that table would run the same fires once more.",
+						"If that table belongs to another environment or service, set leader-election.table-name="
+								+ leaseTable(own) + " or create the table with the script " + SCRIPT
+								+ ". Otherwise set leader-election.table-name to that of the other nodes: "
+								+ leaseTable(usable) + ". Set the same on all nodes.");
+			}
 		}
 	}
 
 	private static String leaseTable(String name) {
-		return name.replaceAll(SUFFIX + "\\b", "");
+		return name.replaceAll(SUFFIX + "(?=,|$)", "");
 	}
 
 	/**

@@ -19,6 +19,7 @@ package io.leaderelection.annotation;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.regex.Pattern;
 
 import org.aopalliance.aop.Advice;
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.aspectj.AbstractAspectJAdvice;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Async;
@@ -37,11 +38,11 @@ import org.springframework.scheduling.config.TaskManagementConfigUtils;
 /**
  * The order of the guard among the other advice of a proxy.
  * <p>
- * Advice that calls a method again, or on another thread, is applied before the guard,
- * whatever its order is: leadership is checked on the thread that does the work, and for
- * each attempt. Advice that is not known here may do the same, for instance an aspect of
- * the application. If there is such advice behind the guard, leadership is checked once
- * more directly before the method.
+ * Asynchronous calls and retries are moved before the guard, whatever their order is:
+ * leadership is checked on the thread that does the work, and for each attempt. Other
+ * advice remains behind the guard, so that it is not applied to skipped calls. It may
+ * also call the method again or on another thread, for instance an aspect of the
+ * application, so leadership is checked once more directly before the method.
  */
 final class AdviceOrder {
 
@@ -51,8 +52,7 @@ final class AdviceOrder {
 			"org.springframework.retry.interceptor.RetryOperationsInterceptor",
 			"org.springframework.retry.interceptor.StatefulRetryOperationsInterceptor");
 
-	private static final Pattern REPEATING_ASPECT = Pattern
-		.compile("io\\.github\\.resilience4j\\..+\\.(Retry|Bulkhead)Aspect");
+	private static final Pattern REPEATING_ASPECT = Pattern.compile("io\\.github\\.resilience4j\\..+\\.RetryAspect");
 
 	private static final Set<String> TRANSACTION = Set
 		.of("org.springframework.transaction.interceptor.TransactionInterceptor");
@@ -74,58 +74,41 @@ final class AdviceOrder {
 	}
 
 	/**
-	 * Arrange the advice of a proxy that has the guard. Called when its bean has been
-	 * created, and again after other processors may have added advice.
-	 * @throws InvalidUsageException if the proxy has another proxy as its target whose
-	 * advice cannot be arranged
+	 * Arrange the advice of a proxy that has the guard, before other threads can call it.
 	 */
-	void arrange(Advised proxy, String beanName) {
-		int present = proxy.indexOf(this.guard);
-		Advised target = (proxy.getTargetSource() instanceof SingletonTargetSource source
-				&& source.getTarget() instanceof Advised inner) ? inner : null;
-		if (present < 0) {
-			if (target != null) {
-				arrange(target, beanName);
-			}
+	void arrange(Advised proxy) {
+		int place = proxy.indexOf(this.guard);
+		if (place < 0) {
 			return;
 		}
-		if (target != null
-				&& Arrays.stream(target.getAdvisors()).anyMatch((advisor) -> isRepeating(advisor.getAdvice()))) {
-			throw new InvalidUsageException(
-					"Bean '%s' has methods that are guarded by @LeaderOnly, but has a proxy of its own, which calls them again or on another thread, and whose advice cannot be changed."
-						.formatted(beanName),
-					"Do not freeze that proxy.");
-		}
-		place(proxy, present);
-	}
-
-	private void place(Advised proxy, int present) {
 		Advisor[] advisors = proxy.getAdvisors();
-		int place = present;
-		// Not inside a transaction
-		for (int i = present + 1; i < advisors.length && !isA(advisors[i].getAdvice(), TRANSACTION); i++) {
-			place = isRepeating(advisors[i].getAdvice()) ? i : place;
-		}
-		if (place > present) {
-			// First, since other threads may call the proxy
-			proxy.addAdvisor(place + 1, this.guard);
-			proxy.removeAdvisor(present);
-		}
-		if (Arrays.stream(proxy.getAdvisors()).skip(place + 1).anyMatch(this::isUnknown)
-				&& proxy.indexOf(this.innermost) < proxy.getAdvisorCount() - 1) {
-			int outdated = proxy.indexOf(this.innermost);
-			proxy.addAdvisor(this.innermost);
-			if (outdated >= 0) {
-				proxy.removeAdvisor(outdated);
+		// Not out of a transaction
+		for (int i = place + 1; i < advisors.length && !isA(advisors[i].getAdvice(), TRANSACTION); i++) {
+			if (isRepeating(advisors[i])) {
+				if (proxy.indexOf(ExposeInvocationInterceptor.ADVISOR) > place) {
+					// An aspect may need it
+					place = move(proxy, ExposeInvocationInterceptor.ADVISOR, place);
+				}
+				place = move(proxy, advisors[i], place);
 			}
 		}
+		if (Arrays.stream(proxy.getAdvisors()).skip(place + 1).anyMatch(this::isUnknown)) {
+			move(proxy, this.innermost, proxy.getAdvisorCount());
+		}
+	}
+
+	private static int move(Advised proxy, Advisor advisor, int place) {
+		proxy.removeAdvisor(advisor);
+		proxy.addAdvisor(Math.min(place, proxy.getAdvisorCount()), advisor);
+		return place + 1;
 	}
 
 	private boolean isUnknown(Advisor advisor) {
 		return advisor != this.innermost && !isA(advisor.getAdvice(), TRANSACTION);
 	}
 
-	private static boolean isRepeating(Advice advice) {
+	private static boolean isRepeating(Advisor advisor) {
+		Advice advice = advisor.getAdvice();
 		return isA(advice, REPEATING) || (advice instanceof AbstractAspectJAdvice aspect
 				&& REPEATING_ASPECT.matcher(aspect.getAspectJAdviceMethod().getDeclaringClass().getName()).matches());
 	}
@@ -151,8 +134,10 @@ final class AdviceOrder {
 			return;
 		}
 		for (Method method : guarded) {
-			if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
-					|| AnnotatedElementUtils.hasAnnotation(type, Async.class)) {
+			// Others of an annotated class are not asynchronous
+			if ((method.getReturnType() == void.class || Future.class.isAssignableFrom(method.getReturnType()))
+					&& (AnnotatedElementUtils.hasAnnotation(method, Async.class)
+							|| AnnotatedElementUtils.hasAnnotation(type, Async.class))) {
 				throw new InvalidUsageException(
 						"%s is guarded by @LeaderOnly and is @Async with @EnableAsync(mode = ASPECTJ): leadership would be checked on the thread of its caller."
 							.formatted(Guard.describe(method, type)),

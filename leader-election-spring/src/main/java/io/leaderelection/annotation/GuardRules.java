@@ -37,6 +37,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
@@ -61,6 +62,7 @@ import org.springframework.core.annotation.MergedAnnotationSelectors;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.core.log.LogMessage;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.util.ReflectionUtils.MethodFilter;
 
@@ -182,6 +184,7 @@ final class GuardRules {
 				notCovered.add(method.getName());
 			}
 		}
+		checkInheritedImplementations(type, guarded);
 		if (!notCovered.isEmpty()) {
 			logger.debug(LogMessage.format("@LeaderOnly on '%s' does not cover methods that a framework declares: %s",
 					type.getName(), notCovered));
@@ -199,6 +202,25 @@ final class GuardRules {
 					"Annotate the methods that are leader work. The annotation of a class does not cover methods that the container calls to initialize and destroy a bean, nor those that a framework declares.");
 		}
 		return guarded;
+	}
+
+	/**
+	 * Fail if a method of an interface is annotated, but a superclass that does not have
+	 * the interface implements it: the annotation is not on a method that it overrides.
+	 */
+	private static void checkInheritedImplementations(Class<?> type, Set<Method> guarded) {
+		for (Class<?> implemented : ClassUtils.getAllInterfacesForClassAsSet(type)) {
+			for (Method declared : implemented.getDeclaredMethods()) {
+				Method method = AopUtils.getMostSpecificMethod(declared, type);
+				if (annotationOf(declared) != null && annotationOf(method) == null && !guarded.contains(method)) {
+					throw new InvalidUsageException(
+							"%s is annotated with @LeaderOnly, but '%s' inherits its implementation from '%s', which does not implement this interface: the annotation does not apply to it."
+								.formatted(Guard.describe(declared, implemented), type.getName(),
+										method.getDeclaringClass().getName()),
+							"Annotate the class, or the method that it inherits.");
+				}
+			}
+		}
 	}
 
 	private static boolean isCovered(Method method, Class<?> type) {

@@ -48,6 +48,7 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.SmartInstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
@@ -89,6 +90,15 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	private final LeaderOnlyPointcut pointcut;
 
 	private final AdviceOrder order;
+
+	private final BeanPostProcessor last = new BeanPostProcessor() {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			return arrange(bean);
+		}
+
+	};
 
 	private final RunOnGrantInvoker runOnGrantInvoker;
 
@@ -156,7 +166,10 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	@Override
 	public boolean postProcessAfterInstantiation(Object bean, String beanName) {
 		if (!(bean instanceof FactoryBean) && isEligible(bean, beanName)) {
-			this.namesToGuard.add(beanName);
+			if (this.namesToGuard.add(beanName) && this.beanFactory != null) {
+				// Moved to the end, since processors that are not ordered may add advice
+				this.beanFactory.addBeanPostProcessor(this.last);
+			}
 		}
 		else {
 			this.namesToGuard.remove(beanName);
@@ -234,15 +247,20 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
 						.formatted(getOrder()));
 		}
-		if (isGuarded(result)) {
-			this.order.arrange((Advised) result, beanName);
-		}
+		arrange(result);
 		// Most beans that are created after the start are not guarded
 		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
 				&& this.beanFactory.containsBeanDefinition(beanName) && !ScopedProxyUtils.isScopedTarget(beanName)) {
 			this.runOnGrantInvoker.checkFound(beanName, AopUtils.getTargetClass(bean));
 		}
 		return result;
+	}
+
+	private Object arrange(Object bean) {
+		if (isGuarded(bean)) {
+			this.order.arrange((Advised) bean);
+		}
+		return bean;
 	}
 
 	private Object guard(Object bean, String beanName) {
@@ -383,9 +401,6 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				&& advice(bean, ServiceInterceptor.class) == null) {
 			report(beanName, type, "exists without the proxy by which leadership starts and stops it", beanFactory);
 		}
-		if (isGuarded(bean)) {
-			this.order.arrange((Advised) bean, beanName);
-		}
 	}
 
 	private void checkForeign(String beanName, ConfigurableListableBeanFactory beanFactory) {
@@ -462,6 +477,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			checkClass(type, beanName);
 			if (!product) {
 				checkInitAndDestroyMethods(type, beanName);
+				AdviceOrder.checkNotWoven(this.pointcut.guardedMethods(type), type, beanFactory);
 			}
 		}
 		if (!product) {

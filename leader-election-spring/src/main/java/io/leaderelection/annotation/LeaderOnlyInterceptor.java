@@ -52,19 +52,23 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 		if (guard == null) {
 			throw new IllegalStateException("No guard for " + invocation.getMethod());
 		}
-		if (this.innermost && guard.isWorking()) {
+		ReactiveResult reactive = guard.reactiveResult();
+		if (this.innermost && (reactive != null || guard.isWorking())) {
 			return invocation.proceed();
 		}
-		ReactiveResult reactive = guard.reactiveResult();
 		if (reactive != null) {
 			return ReactiveWork.of(guard, reactive, invocation);
 		}
 		Work work = guard.enter(null);
 		if (work == null) {
+			if (this.innermost && guard.advised() != null) {
+				// Otherwise the advice would record that the method has run
+				throw guard.rejection();
+			}
 			return guard.refuse();
 		}
 		try {
-			Advice advice = guard.advice();
+			Advice advice = this.innermost ? null : guard.advice();
 			Object result = (advice != null)
 					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipByAdvice)
 					: proceed(invocation, guard, work);

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
 
@@ -41,6 +42,7 @@ import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -90,8 +92,18 @@ final class FencedTransactions implements TransactionExecutionListener {
 
 	private volatile Coverage coverage;
 
-	private FencedTransactions(String name, TransactionFencing fencing,
-			@Nullable ConfigurableTransactionManager manager, PersistenceContextFlush flush, Coverage coverage) {
+	private boolean registered;
+
+	/**
+	 * Create a new {@code FencedTransactions} instance.
+	 * @param name the name of the transaction manager
+	 * @param fencing provides the leader work of the current thread
+	 * @param manager the transaction manager, if its transactions can be fenced
+	 * @param flush flushes pending changes of a transaction
+	 * @param coverage the coverage that is known so far
+	 */
+	FencedTransactions(String name, TransactionFencing fencing, @Nullable ConfigurableTransactionManager manager,
+			PersistenceContextFlush flush, Coverage coverage) {
 		this.name = name;
 		this.fencing = fencing;
 		this.manager = manager;
@@ -100,52 +112,32 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Create and register the listener for the transactions of a transaction manager.
-	 * @param name the name of the transaction manager
-	 * @param fencing provides the leader work of the current thread
-	 * @param manager the transaction manager
+	 * Register this listener with the transaction manager, also if the application has
+	 * replaced its listeners since.
 	 */
-	static FencedTransactions of(String name, TransactionFencing fencing, ConfigurableTransactionManager manager) {
-		FencedTransactions transactions = new FencedTransactions(name, fencing, manager,
-				PersistenceContextFlush.of(manager),
-				(TransactionDataSource.of(manager) != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE);
-		transactions.register(manager);
-		return transactions;
-	}
-
-	/**
-	 * Create an instance for transactions that cannot be fenced.
-	 * @param name the name of the transaction manager
-	 * @param fencing provides the leader work of the current thread
-	 * @param reason why they cannot
-	 */
-	static FencedTransactions unfenced(String name, TransactionFencing fencing, Coverage reason) {
-		return new FencedTransactions(name, fencing, null, (transaction) -> {
-		}, reason);
-	}
-
-	/**
-	 * Register this listener again if the application has replaced the listeners.
-	 */
-	void keepRegistered() {
-		if (this.manager != null && !isRegistered(this.manager)) {
-			register(this.manager);
-			logger.warn("The application has replaced the transaction execution listeners of '" + this.name
-					+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
+	void register() {
+		if (!isRegistered()) {
+			register(Objects.requireNonNull(this.manager));
 		}
 	}
 
 	private synchronized void register(ConfigurableTransactionManager manager) {
-		if (!isRegistered(manager)) {
-			// The existing list may be immutable
-			List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
-			listeners.add(this);
-			manager.setTransactionExecutionListeners(listeners);
+		if (isRegistered()) {
+			return;
 		}
+		// The existing list may be immutable
+		List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
+		listeners.add(this);
+		manager.setTransactionExecutionListeners(listeners);
+		if (this.registered && isRegistered()) {
+			logger.warn("The application has replaced the transaction execution listeners of '" + this.name
+					+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
+		}
+		this.registered = true;
 	}
 
-	private boolean isRegistered(ConfigurableTransactionManager manager) {
-		return manager.getTransactionExecutionListeners().contains(this);
+	private boolean isRegistered() {
+		return this.manager == null || this.manager.getTransactionExecutionListeners().contains(this);
 	}
 
 	String name() {
@@ -153,7 +145,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	Coverage coverage() {
-		return (this.manager == null || isRegistered(this.manager)) ? this.coverage : Coverage.NOT_REGISTERED;
+		return isRegistered() ? this.coverage : Coverage.NOT_REGISTERED;
 	}
 
 	/**
@@ -190,9 +182,13 @@ final class FencedTransactions implements TransactionExecutionListener {
 	 * Bind the current transaction of the current thread, if there is one, to a term.
 	 */
 	void bind(Leadership leadership) {
-		ConnectionHolder holder = holder(dataSource());
-		if (holder != null) {
+		DataSource dataSource = dataSource();
+		ConnectionHolder holder = holder(dataSource);
+		if (dataSource != null && holder != null) {
 			List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
+			if (terms.isEmpty() && TransactionSynchronizationManager.isSynchronizationActive()) {
+				TransactionSynchronizationManager.registerSynchronization(rollbackOf(holder, dataSource));
+			}
 			if (!terms.contains(leadership)) {
 				terms.add(leadership);
 			}
@@ -200,11 +196,35 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
+	 * Roll back what has not been committed: a transaction manager does not do so after a
+	 * {@link org.springframework.transaction.TransactionException} before the fence, for
+	 * instance that of another synchronization, and the cleanup of the connection would
+	 * commit.
+	 */
+	private static TransactionSynchronization rollbackOf(ConnectionHolder holder, DataSource dataSource) {
+		return new TransactionSynchronization() {
+
+			@Override
+			public void afterCompletion(int status) {
+				if (status != STATUS_COMMITTED && holder(dataSource) == holder) {
+					try {
+						holder.getConnection().rollback();
+					}
+					catch (SQLException | RuntimeException ex) {
+						logger.debug("Could not roll back a transaction of leader work once more", ex);
+					}
+				}
+			}
+
+		};
+	}
+
+	/**
 	 * Bind the current transaction of the current thread to a term, and let it fail if it
 	 * cannot be fenced.
 	 */
 	void require(Leadership leadership) {
-		keepRegistered();
+		register();
 		ConnectionHolder holder = holder(dataSource());
 		if (holder == null) {
 			// Otherwise each statement would commit on its own

@@ -100,7 +100,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			addUnfenced(name, Coverage.REACTIVE);
 		}
 		else if (manager instanceof ConfigurableTransactionManager configurable) {
-			add(FencedTransactions.of(name, this, configurable));
+			add(new FencedTransactions(name, this, configurable, PersistenceContextFlush.of(manager),
+					(TransactionDataSource.of(manager) != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE));
 		}
 		else {
 			addUnfenced(name, Coverage.NO_CALLBACKS);
@@ -108,18 +109,20 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	private void addUnfenced(String name, Coverage reason) {
-		add(FencedTransactions.unfenced(name, this, reason));
+		add(new FencedTransactions(name, this, null, (transaction) -> {
+		}, reason));
 	}
 
 	private synchronized void add(FencedTransactions transactions) {
+		transactions.register();
 		transactions.report();
-		Map<String, FencedTransactions> extended = new LinkedHashMap<>(this.managers);
-		extended.put(transactions.name(), transactions);
-		this.managers = Collections.unmodifiableMap(extended);
 		if (this.electors != null && isRequired()) {
 			// A lazy one, created after the start
 			check(transactions);
 		}
+		Map<String, FencedTransactions> extended = new LinkedHashMap<>(this.managers);
+		extended.put(transactions.name(), transactions);
+		this.managers = Collections.unmodifiableMap(extended);
 	}
 
 	@Override
@@ -141,6 +144,8 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		DefaultLeaderElectors known = this.supplier.get();
 		known.all().forEach((elector) -> elector.gate().onEntry(this::join));
 		this.electors = known;
+		// Before elections start, as far as this is known without a database
+		checkRequired();
 	}
 
 	/**
@@ -148,7 +153,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	private void join(Leadership leadership) {
 		for (FencedTransactions transactions : this.managers.values()) {
-			transactions.keepRegistered();
+			transactions.register();
 			transactions.bind(leadership);
 		}
 	}
@@ -176,7 +181,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	private void inspect(FencedTransactions transactions) {
-		transactions.keepRegistered();
+		transactions.register();
 		DefaultLeaderElectors known = this.electors;
 		if (known == null || known.all().stream().allMatch((elector) -> elector.status().lastConfirmation() == null)) {
 			return;
@@ -201,7 +206,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	private static void check(FencedTransactions transactions) {
-		transactions.keepRegistered();
+		transactions.register();
 		Coverage coverage = transactions.coverage();
 		if (coverage.isImpossible()) {
 			throw new InvalidUsageException("leader-election.fencing", "required",

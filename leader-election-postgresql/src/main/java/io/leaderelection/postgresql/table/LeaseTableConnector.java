@@ -50,7 +50,7 @@ final class LeaseTableConnector {
 
 	private final ConnectionSource source;
 
-	private String table;
+	private final String table;
 
 	private final boolean create;
 
@@ -66,7 +66,7 @@ final class LeaseTableConnector {
 
 	private boolean warned;
 
-	private boolean resolved;
+	private @Nullable String reported;
 
 	/**
 	 * Create a new {@code LeaseTableConnector} instance.
@@ -172,19 +172,20 @@ final class LeaseTableConnector {
 					null);
 		}
 		tables.check(server);
-		if (!this.resolved) {
-			resolve(connection, tables.tables().elections());
+		String name = tables.tables().elections();
+		if (!name.equals(this.reported)) {
+			report(connection, name);
+			this.reported = name;
 		}
 		return tables;
 	}
 
 	/**
-	 * Use the schema that was found for all later connections, whose search path may be
-	 * another one. Runs after the creation: of two nodes that create tables in two
-	 * schemas at the same time, one finds those of the other.
+	 * Runs after the creation: of two nodes that create tables in two schemas at the same
+	 * time, one finds those of the other.
 	 */
-	private void resolve(Connection connection, String name) throws SQLException {
-		Others others = others(connection, name);
+	private void report(Connection connection, String name) throws SQLException {
+		Others others = LeaseTableShape.findOthers(connection, this.table);
 		logger.info("Elections use leases in the table " + name
 				+ (others.denied().isEmpty() ? "" : ", not in " + others.denied() + ", which this role may not use"));
 		if (!others.usable().isEmpty()) {
@@ -192,33 +193,24 @@ final class LeaseTableConnector {
 					+ "those, and not " + name + ", elect another leader. Set leader-election.table-name=" + name
 					+ " on all nodes");
 		}
-		if (!this.table.contains(".")) {
-			this.table = name.substring(0, name.lastIndexOf('.') + 1) + this.table;
-		}
-		this.resolved = true;
 	}
 
 	/**
 	 * Refuse to create tables beside others, which other nodes may use.
 	 */
 	private void checkNoOthers(Connection connection) throws SQLException, UnusableStoreException {
-		String usable = others(connection, "").usable();
-		if (!usable.isEmpty()) {
-			String own = Jdbc.query(connection, "SELECT pg_catalog.quote_ident(current_schema)",
-					(row) -> row.getString(1)) + "." + this.table;
+		Others others = LeaseTableShape.findOthers(connection, this.table);
+		if (!others.usable().isEmpty() && others.schema() != null) {
+			String own = others.schema() + "." + this.table;
 			throw new UnusableStoreException(
-					"The table " + own + " for leader election is not created, since this role may also use " + usable
-							+ ". Nodes with that table would elect another leader.",
+					"The table " + own + " for leader election is not created, since this role may also use "
+							+ others.usable() + ". Nodes with that table would elect another leader.",
 					"If that table belongs to another environment or service, set leader-election.table-name=" + own
 							+ " or create the tables with the script io/leaderelection/postgresql/schema-postgresql.sql. "
-							+ "Otherwise set leader-election.table-name=" + usable + ". Set the same on all nodes.",
+							+ "Otherwise set leader-election.table-name to that of the other nodes: " + others.usable()
+							+ ". Set the same on all nodes.",
 					null);
 		}
-	}
-
-	private Others others(Connection connection, String except) throws SQLException {
-		return this.table.contains(".") ? new Others("", "")
-				: LeaseTableShape.findOthers(connection, this.table, except);
 	}
 
 	private static boolean isMissing(@Nullable LeaseTableShape tables) {
