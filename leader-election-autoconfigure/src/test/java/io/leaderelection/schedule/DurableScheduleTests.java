@@ -41,6 +41,7 @@ import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.testsupport.TestClock;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,9 +51,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
+import org.springframework.aop.framework.Advised;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
@@ -132,6 +135,16 @@ class DurableScheduleTests {
 			assertThat(status(context).missed()).isZero();
 			assertThat(output).containsOnlyOnce("Durable schedules are kept in memory")
 				.contains("add @EnableScheduling to a configuration class");
+		});
+	}
+
+	@Test
+	void runsBehindAdviceThatCallsItOnAnotherThread() {
+		this.calledByTest.withBean(Moved.class).withBean(OtherThread.class).run((context) -> {
+			this.clock.set("2026-05-02T02:00:00Z");
+			context.getBean(Moved.class).run();
+			assertThat(runs).containsExactly("guarded");
+			assertThat(status(context).completed()).isOne();
 		});
 	}
 
@@ -618,6 +631,34 @@ class DurableScheduleTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableAsync
 	static class AsyncConfiguration {
+
+	}
+
+	static class Moved {
+
+		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.AFTER)
+		void run() {
+			runs.add("guarded");
+		}
+
+	}
+
+	static class OtherThread implements BeanPostProcessor {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			if (bean instanceof Advised advised) {
+				advised.addAdvice((MethodInterceptor) (invocation) -> CompletableFuture.supplyAsync(() -> {
+					try {
+						return invocation.proceed();
+					}
+					catch (Throwable ex) {
+						throw new IllegalStateException(ex);
+					}
+				}).join());
+			}
+			return bean;
+		}
 
 	}
 
