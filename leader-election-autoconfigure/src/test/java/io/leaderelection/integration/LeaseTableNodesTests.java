@@ -268,7 +268,7 @@ class LeaseTableNodesTests {
 		this.server.execute("DROP TABLE " + TABLE);
 		Awaitility.await()
 			.atMost(LIMIT)
-			.until(() -> String.valueOf(status(node).problem()).contains("Of the tables public." + TABLE));
+			.until(() -> String.valueOf(status(node).problem()).contains("Of the tables " + TABLE));
 		assertThat(seen(node, 1).event()).isInstanceOf(LeadershipRevokedEvent.class);
 		assertThat(node.leads()).isFalse();
 	}
