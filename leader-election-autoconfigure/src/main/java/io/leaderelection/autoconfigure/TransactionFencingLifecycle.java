@@ -65,7 +65,6 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 	@Override
 	public void start() {
 		if (this.fencing.isEnabled()) {
-			this.fencing.checkRequired();
 			CountDownLatch inspected = startInspector();
 			if (this.fencing.isRequired()) {
 				await(inspected);
