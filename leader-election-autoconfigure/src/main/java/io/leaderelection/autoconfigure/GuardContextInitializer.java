@@ -37,7 +37,6 @@ import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.SpringBootVersion;
-import org.springframework.boot.autoconfigure.condition.ConditionEvaluationReport;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.util.ClassUtils;
@@ -46,10 +45,10 @@ import org.springframework.util.ClassUtils;
  * {@link ApplicationContextInitializer} that adds the guard to a context before other
  * bean post-processors and the beans that they depend on are created, so that these beans
  * are guarded too. It also adds the guard to a context to which the auto-configuration
- * does not apply, for instance that of a test slice. A bean with
+ * does not apply, for instance that of a test slice, or that excludes it. A bean with
  * {@link LeaderOnly @LeaderOnly} methods then uses the elections of a parent context, or
  * keeps the context from starting. Without the guard, these methods would run on every
- * node. An application that excludes the auto-configuration has no guard.
+ * node.
  */
 class GuardContextInitializer implements ApplicationContextInitializer<ConfigurableApplicationContext> {
 
@@ -72,8 +71,7 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 		if (!(beanFactory instanceof BeanDefinitionRegistry registry)) {
 			return;
 		}
-		if (!AotDetector.useGeneratedArtifacts() && !beanFactory.containsBeanDefinition(GUARD_BEAN_NAME)
-				&& !isExcluded(beanFactory)) {
+		if (!AotDetector.useGeneratedArtifacts() && !beanFactory.containsBeanDefinition(GUARD_BEAN_NAME)) {
 			LeaderOnlyListenerRegistrar.register(registry, GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class);
 			LeaderOnlyListenerRegistrar.register(registry, SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class);
 			if (ClassUtils.isPresent(SCHEDULE_ADVISOR, beanFactory.getBeanClassLoader())) {
@@ -103,13 +101,6 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 					new EarlyGuard(factory, factory.getBean(GUARD_BEAN_NAME, LeaderOnlyBeanPostProcessor.class),
 							factory.getBean(SERVICES_BEAN_NAME, LeaderServiceBeanPostProcessor.class)));
 		}
-	}
-
-	private static boolean isExcluded(ConfigurableListableBeanFactory beanFactory) {
-		ConditionEvaluationReport report = ConditionEvaluationReport.find(beanFactory);
-		return (report != null && report.getExclusions().contains(LeaderElectionAutoConfiguration.class.getName()))
-				|| (beanFactory.getParentBeanFactory() instanceof ConfigurableListableBeanFactory parent
-						&& isExcluded(parent));
 	}
 
 	/**

@@ -105,23 +105,29 @@ class GuardContextInitializerTests {
 	}
 
 	@Test
-	void applicationThatExcludesTheAutoConfigurationHasNoGuard() {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class, Job.class)
-			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE + "," + LeaderElectionAutoConfiguration.class.getName())) {
-			assertThat(context.getBean(Job.class).work()).isEqualTo("worked");
-		}
+	void guardedBeansAreRefusedWithoutTheAutoConfiguration() {
+		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class)
+			.web(WebApplicationType.NONE);
+		String exclude = EXCLUDE + NO_DATA_SOURCE + "," + LeaderElectionAutoConfiguration.class.getName();
+		assertThatExceptionOfType(InvalidUsageException.class)
+			.isThrownBy(() -> application.sources(Job.class).run(exclude))
+			.withMessageContaining("do not exclude LeaderElectionAutoConfiguration");
+		SpringApplicationBuilder parent = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE);
+		assertThatExceptionOfType(InvalidUsageException.class)
+			.isThrownBy(() -> parent.child(Job.class).web(WebApplicationType.NONE).run(exclude))
+			.withMessageContaining("leader-election.mode=always");
 	}
 
-	@Test
-	void childOfAnApplicationThatExcludesTheAutoConfigurationHasNoGuard() {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
-			.web(WebApplicationType.NONE)
-			.child(Job.class)
-			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE + "," + LeaderElectionAutoConfiguration.class.getName())) {
-			assertThat(context.getBean(Job.class).work()).isEqualTo("worked");
-		}
+	@ParameterizedTest
+	@ValueSource(classes = { JobOnGrant.class, DurableJob.class })
+	void workOfAGrantIsRefusedInAChildContext(Class<?> job) {
+		SpringApplicationBuilder parent = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE);
+		assertThatExceptionOfType(InvalidUsageException.class)
+			.isThrownBy(() -> parent.child(job)
+				.web(WebApplicationType.NONE)
+				.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always"))
+			.withMessageContaining(job.getName() + ".work()'")
+			.withMessageContaining("only beans of the parent are called then");
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -159,6 +165,22 @@ class GuardContextInitializerTests {
 		@LeaderOnly
 		@RabbitListener(id = "orders", queues = "orders")
 		void on(String order) {
+		}
+
+	}
+
+	static class JobOnGrant {
+
+		@LeaderOnly(runOnGrant = true)
+		void work() {
+		}
+
+	}
+
+	static class DurableJob {
+
+		@DurableSchedule(cron = "0 0 3 * * *")
+		void work() {
 		}
 
 	}

@@ -80,7 +80,8 @@ record GuardedElection(String name, WorkGate gate, InvocationCounts invocations)
 						"%s is guarded by @LeaderOnly, but there is no leader election in this application context."
 							.formatted(method),
 						"In a test, add @AutoConfigureTestLeadership of the artifact leader-election-test to the test class. "
-								+ "In an application, add @EnableAutoConfiguration to a configuration class.");
+								+ "In an application, add @EnableAutoConfiguration to a configuration class, and do not exclude LeaderElectionAutoConfiguration. "
+								+ "To run the work on each node, set leader-election.mode=always.");
 			}
 			String name = resolvePlaceholders(election, method);
 			if (name.isEmpty()) {

@@ -27,6 +27,7 @@ import java.util.function.Consumer;
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.Work;
 import org.apache.commons.logging.Log;
@@ -35,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.core.log.LogMessage;
 import org.springframework.util.ReflectionUtils;
 
@@ -77,9 +79,9 @@ final class RunOnGrantInvoker {
 	 * @param type its class
 	 * @param beanFactory the factory of the bean
 	 * @throws InvalidUsageException if there are such methods, but the bean is not a
-	 * singleton
+	 * singleton, or is in a context without elections
 	 */
-	void add(String beanName, Class<?> type, BeanFactory beanFactory) {
+	void add(String beanName, Class<?> type, ListableBeanFactory beanFactory) {
 		for (Method method : this.pointcut.methodsToRunOnGrant(type)) {
 			Guard guard = this.pointcut.find(method, type);
 			if (guard != null) {
@@ -88,6 +90,12 @@ final class RunOnGrantInvoker {
 							"%s runs when leadership is granted (%s), but bean '%s' is not a singleton: there is no single instance to call."
 								.formatted(guard, (guard.advised() != null) ? guard.advised() : "runOnGrant", beanName),
 							"Move the method to a singleton.");
+				}
+				if (beanFactory.getBeanNamesForType(DefaultLeaderElectors.class, true, false).length == 0) {
+					throw new InvalidUsageException(
+							"%s runs when leadership is granted, but bean '%s' is in a context that has the elections of its parent: only beans of the parent are called then."
+								.formatted(guard, beanName),
+							"Move the method to a bean of the parent, or add @EnableAutoConfiguration to the child.");
 				}
 				this.runs.add(new Run(beanName, method, guard, beanFactory));
 				Advice advice = guard.advice();
