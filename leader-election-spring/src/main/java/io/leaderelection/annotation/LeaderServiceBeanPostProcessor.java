@@ -289,6 +289,21 @@ public final class LeaderServiceBeanPostProcessor extends ProxyProcessorSupport
 			this.electionsKnown = true;
 		}
 		this.pending.forEach(Runnable::run);
+		if (this.beanFactory != null && this.elections.exist()) {
+			createAll(this.beanFactory);
+		}
+	}
+
+	/**
+	 * Create the services that are lazy: leadership is what needs them.
+	 */
+	private static void createAll(ConfigurableListableBeanFactory beanFactory) {
+		for (String beanName : beanFactory.getBeanNamesForType(Lifecycle.class, true, false)) {
+			Class<?> type = beanFactory.getType(beanName, false);
+			if (type != null && isService(type, beanName, beanFactory)) {
+				beanFactory.getBean(beanName);
+			}
+		}
 	}
 
 }
