@@ -33,9 +33,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
@@ -56,6 +60,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -116,7 +121,19 @@ class LeaderOnlyOrderTests {
 
 	@Test
 	void workThatOtherAdviceMovesToAnotherThreadIsGuardedThere() {
-		MethodInterceptor moving = (invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
+		workIsGuardedBehind((invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join());
+		// Even if it is a kind of transaction
+		workIsGuardedBehind(new TransactionInterceptor() {
+
+			@Override
+			public Object invoke(MethodInvocation invocation) {
+				return CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
+			}
+
+		});
+	}
+
+	private void workIsGuardedBehind(MethodInterceptor moving) {
 		this.leader.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving))
 			.withBean("lazy", Jobs.class, Jobs::new, (definition) -> {
 				definition.setLazyInit(true);
@@ -129,6 +146,22 @@ class LeaderOnlyOrderTests {
 				// Also if the bean is created later
 				assertThat(context.getBean("lazy", Jobs.class).here(elector(context)).get().guarded()).isTrue();
 			});
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void workOfAProxyOfTheApplicationIsGuardedOnItsThread(boolean created) {
+		MethodInterceptor moving = (invocation) -> CompletableFuture.supplyAsync(() -> proceed(invocation)).join();
+		ApplicationContextRunner runner = TestElections.leader().withUserConfiguration(SpringAnnotations.class);
+		(created ? runner.withBean("jobs", Jobs.class, () -> {
+			ProxyFactory proxyFactory = new ProxyFactory(new Jobs());
+			proxyFactory.setProxyTargetClass(true);
+			proxyFactory.addAdvice(moving);
+			return (Jobs) proxyFactory.getProxy();
+		}) : runner.withBean("jobs", JobsFactory.class)
+			.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving)))
+			.run((context) -> assertThat(context.getBean("jobs", Jobs.class).here(elector(context)).get().guarded())
+				.isTrue());
 	}
 
 	@Test
@@ -310,6 +343,20 @@ class LeaderOnlyOrderTests {
 		@Transactional
 		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
 		void transactionalRejected() {
+		}
+
+	}
+
+	static class JobsFactory implements FactoryBean<Jobs> {
+
+		@Override
+		public Jobs getObject() {
+			return new Jobs();
+		}
+
+		@Override
+		public Class<?> getObjectType() {
+			return Jobs.class;
 		}
 
 	}

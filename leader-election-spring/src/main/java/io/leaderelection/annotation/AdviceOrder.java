@@ -30,6 +30,7 @@ import org.springframework.aop.aspectj.AbstractAspectJAdvice;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.scheduling.annotation.Async;
@@ -54,8 +55,7 @@ final class AdviceOrder {
 
 	private static final Pattern REPEATING_ASPECT = Pattern.compile("io\\.github\\.resilience4j\\..+\\.RetryAspect");
 
-	private static final Set<String> TRANSACTION = Set
-		.of("org.springframework.transaction.interceptor.TransactionInterceptor");
+	private static final String TRANSACTION = "org.springframework.transaction.interceptor.TransactionInterceptor";
 
 	private final Advisor guard;
 
@@ -74,16 +74,38 @@ final class AdviceOrder {
 	}
 
 	/**
-	 * Arrange the advice of a proxy that has the guard, before other threads can call it.
+	 * Arrange the advice of a proxy before other threads can call it, and that of proxies
+	 * within it. One of them has the guard.
 	 */
 	void arrange(Advised proxy) {
-		int place = proxy.indexOf(this.guard);
-		if (place < 0) {
-			return;
+		boolean guarded = false;
+		boolean unknown = false;
+		Advised last = proxy;
+		for (Advised next = proxy; next != null; next = within(next)) {
+			last = next;
+			int place = next.indexOf(this.guard);
+			if (place >= 0) {
+				moveRepeating(next, place);
+				guarded = true;
+			}
+			unknown = unknown || (guarded
+					&& Arrays.stream(next.getAdvisors()).skip(next.indexOf(this.guard) + 1).anyMatch(this::isUnknown));
 		}
+		if (unknown) {
+			move(last, this.innermost, last.getAdvisorCount());
+		}
+	}
+
+	private static @Nullable Advised within(Advised proxy) {
+		return (proxy.getTargetSource() instanceof SingletonTargetSource source
+				&& source.getTarget() instanceof Advised target) ? target : null;
+	}
+
+	private void moveRepeating(Advised proxy, int guard) {
+		int place = guard;
 		Advisor[] advisors = proxy.getAdvisors();
 		// Not out of a transaction
-		for (int i = place + 1; i < advisors.length && !isA(advisors[i].getAdvice(), TRANSACTION); i++) {
+		for (int i = place + 1; i < advisors.length && !isTransaction(advisors[i]); i++) {
 			if (isRepeating(advisors[i])) {
 				if (proxy.indexOf(ExposeInvocationInterceptor.ADVISOR) > place) {
 					// An aspect may need it
@@ -91,9 +113,6 @@ final class AdviceOrder {
 				}
 				place = move(proxy, advisors[i], place);
 			}
-		}
-		if (Arrays.stream(proxy.getAdvisors()).skip(place + 1).anyMatch(this::isUnknown)) {
-			move(proxy, this.innermost, proxy.getAdvisorCount());
 		}
 	}
 
@@ -104,24 +123,18 @@ final class AdviceOrder {
 	}
 
 	private boolean isUnknown(Advisor advisor) {
-		return advisor != this.innermost && !isA(advisor.getAdvice(), TRANSACTION);
+		return advisor != this.innermost && !isTransaction(advisor);
+	}
+
+	private static boolean isTransaction(Advisor advisor) {
+		// A subclass may also call the method elsewhere
+		return advisor.getAdvice().getClass().getName().equals(TRANSACTION);
 	}
 
 	private static boolean isRepeating(Advisor advisor) {
 		Advice advice = advisor.getAdvice();
-		return isA(advice, REPEATING) || (advice instanceof AbstractAspectJAdvice aspect
+		return ReactiveTypes.isA(advice.getClass(), REPEATING) || (advice instanceof AbstractAspectJAdvice aspect
 				&& REPEATING_ASPECT.matcher(aspect.getAspectJAdviceMethod().getDeclaringClass().getName()).matches());
-	}
-
-	/**
-	 * By name, since most of the types may be missing.
-	 */
-	private static boolean isA(Advice advice, Set<String> names) {
-		Class<?> type = advice.getClass();
-		while (type != null && !names.contains(type.getName())) {
-			type = type.getSuperclass();
-		}
-		return type != null;
 	}
 
 	/**

@@ -20,6 +20,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiPredicate;
@@ -95,7 +96,13 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 		@Override
 		public Object postProcessAfterInitialization(Object bean, String beanName) {
-			return arrange(bean);
+			if (isGuarded(bean)) {
+				LeaderOnlyBeanPostProcessor.this.order.arrange((Advised) bean);
+			}
+			else if (LeaderOnlyBeanPostProcessor.this.namesToGuard.contains(beanName)) {
+				checkGuard(bean, beanName);
+			}
+			return bean;
 		}
 
 	};
@@ -165,16 +172,31 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 */
 	@Override
 	public boolean postProcessAfterInstantiation(Object bean, String beanName) {
-		if (!(bean instanceof FactoryBean) && isEligible(bean, beanName)) {
-			if (this.namesToGuard.add(beanName) && this.beanFactory != null) {
-				// Moved to the end, since processors that are not ordered may add advice
-				this.beanFactory.addBeanPostProcessor(this.last);
-			}
+		boolean factory = bean instanceof FactoryBean;
+		if (!factory && isEligible(bean, beanName)) {
+			this.namesToGuard.add(beanName);
+			keepLast();
 		}
 		else {
 			this.namesToGuard.remove(beanName);
+			if (factory) {
+				keepLast();
+			}
 		}
 		return true;
+	}
+
+	/**
+	 * Move the last processor to the end again: processors that are not ordered, or that
+	 * are added later, may add advice or replace a proxy.
+	 */
+	private void keepLast() {
+		if (this.beanFactory instanceof AbstractBeanFactory factory) {
+			List<BeanPostProcessor> processors = factory.getBeanPostProcessors();
+			if (processors.get(processors.size() - 1) != this.last) {
+				factory.addBeanPostProcessor(this.last);
+			}
+		}
 	}
 
 	/**
@@ -247,20 +269,12 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 					"Have the post-processor exclude this bean, or run after the guard (order greater than %d)."
 						.formatted(getOrder()));
 		}
-		arrange(result);
 		// Most beans that are created after the start are not guarded
 		if (this.electionsExist && isGuarded(result) && this.beanFactory != null
 				&& this.beanFactory.containsBeanDefinition(beanName) && !ScopedProxyUtils.isScopedTarget(beanName)) {
 			this.runOnGrantInvoker.checkFound(beanName, AopUtils.getTargetClass(bean));
 		}
 		return result;
-	}
-
-	private Object arrange(Object bean) {
-		if (isGuarded(bean)) {
-			this.order.arrange((Advised) bean);
-		}
-		return bean;
 	}
 
 	private Object guard(Object bean, String beanName) {
@@ -394,12 +408,17 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			return;
 		}
 		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-		if (!isGuarded(bean) && isEligible(type)) {
-			report(beanName, type, "exists without the proxy that guards its methods", beanFactory);
-		}
-		else if (LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory)
+		checkGuard(bean, beanName);
+		if (LeaderServiceBeanPostProcessor.isService(type, beanName, beanFactory)
 				&& advice(bean, ServiceInterceptor.class) == null) {
 			report(beanName, type, "exists without the proxy by which leadership starts and stops it", beanFactory);
+		}
+	}
+
+	private void checkGuard(Object bean, String beanName) {
+		Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
+		if (!isGuarded(bean) && isEligible(type) && this.beanFactory != null) {
+			report(beanName, type, "exists without the proxy that guards its methods", this.beanFactory);
 		}
 	}
 
@@ -422,7 +441,7 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 				what);
 		if (!beanFactory.containsSingleton(TEST_OVERRIDES_BEAN_NAME)) {
 			throw new InvalidUsageException(description,
-					"Let the container create the bean in the context that has the starter. It was registered as an existing instance, was created too early since a BeanFactoryPostProcessor depends on it, or is in a context without the starter.");
+					"Let the container create the bean in the context that has the starter. It was registered as an existing instance, was created too early since a BeanFactoryPostProcessor depends on it, was replaced by a later bean post-processor, or is in a context without the starter.");
 		}
 		if (this.reported.add(beanName)) {
 			logger.warn(description + " A test has replaced beans, so the application starts");

@@ -17,6 +17,7 @@
 package io.leaderelection.annotation;
 
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -43,18 +44,16 @@ final class ReactiveTypes {
 	}
 
 	static boolean isReactive(@Nullable Class<?> type) {
-		if (type == null || type == Object.class) {
-			return false;
-		}
-		if (NAMES.contains(type.getName()) || isReactive(type.getSuperclass())) {
-			return true;
-		}
-		for (Class<?> implemented : type.getInterfaces()) {
-			if (isReactive(implemented)) {
-				return true;
-			}
-		}
-		return false;
+		return isA(type, NAMES);
+	}
+
+	/**
+	 * Return whether the names of a class and its supertypes are among some names. By
+	 * name, since the types may be missing.
+	 */
+	static boolean isA(@Nullable Class<?> type, Set<String> names) {
+		return type != null && (names.contains(type.getName()) || isA(type.getSuperclass(), names)
+				|| Arrays.stream(type.getInterfaces()).anyMatch((implemented) -> isA(implemented, names)));
 	}
 
 	static boolean isFlow(Class<?> type) {
