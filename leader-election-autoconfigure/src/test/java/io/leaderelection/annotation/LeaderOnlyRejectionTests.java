@@ -19,14 +19,19 @@ package io.leaderelection.annotation;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeadershipRevokedEvent;
@@ -37,6 +42,7 @@ import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.implementation.StubMethod;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -44,7 +50,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
 
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanCreationException;
@@ -69,6 +77,7 @@ import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.OverridingClassLoader;
+import org.springframework.core.ResolvableType;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -95,6 +104,8 @@ class LeaderOnlyRejectionTests {
 
 	private static final String RETURN_PUBLISHER = "Return Mono, Flux, Publisher, Flow.Publisher or a type of RxJava 3 "
 			+ "or Mutiny, but not a subtype of these. Or return a CompletionStage.";
+
+	private static final String RETURN_STAGE = "Do the leader work before the method returns, or return a CompletionStage or a publisher itself.";
 
 	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
@@ -143,6 +154,16 @@ class LeaderOnlyRejectionTests {
 				rejected("future that cannot be made", generated(0, FutureTask.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: no instance of this type can be created for a call that is skipped or rejected.",
 						"Return Future, CompletionStage or CompletableFuture."),
+				rejected("result that is worked on later", generated(0, Callable.class),
+						deferred("java.util.concurrent.Callable"), RETURN_STAGE),
+				rejected("stream", generated(0, IntStream.class), deferred("java.util.stream.IntStream"), RETURN_STAGE),
+				rejected("publisher within a result",
+						generated(0, ResolvableType.forClassWithGenerics(Optional.class, Mono.class).getType()),
+						deferred("java.util.Optional<reactor.core.publisher.Mono>"), RETURN_STAGE),
+				rejected("futures within a result",
+						generated(0,
+								ResolvableType.forClassWithGenerics(List.class, CompletableFuture.class).getType()),
+						deferred("java.util.List<java.util.concurrent.CompletableFuture>"), RETURN_STAGE),
 				rejected("publisher that cannot be made",
 						generated(leaderOnly().define("policy", NotLeaderPolicy.REJECT), 0, SubmissionPublisher.class),
 						unknownPublisher("Generated"), RETURN_PUBLISHER),
@@ -330,6 +351,17 @@ class LeaderOnlyRejectionTests {
 			.run(LeaderOnlyRejectionTests::lacksGuard);
 	}
 
+	@Test
+	void beanWhoseProxyIsRemovedIsRejected() {
+		ApplicationContextRunner runner = this.contextRunner.withBean(Unwrapping.class);
+		runner.withBean(WithMethod.class)
+			.run((context) -> assertThat(failure(context.getStartupFailure()))
+				.hasMessageContaining("exists without the proxy that guards its methods"));
+		withBean(runner, WithMethod.class, (definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
+			.run((context) -> assertRejectedWhenCreated(context, WithMethod.class,
+					"Bean 'rejected' of class 'WithMethod' is @LeaderOnly, but exists without the proxy that guards its methods."));
+	}
+
 	private static void lacksGuard(AssertableApplicationContext context) {
 		assertThat(context).getFailure()
 			.isInstanceOf(InvalidUsageException.class)
@@ -378,6 +410,11 @@ class LeaderOnlyRejectionTests {
 				+ "java.util.concurrent.SubmissionPublisher: Spring cannot adapt a guarded publisher to this type.";
 	}
 
+	private static String deferred(String type) {
+		return "Method 'Generated.run()' is guarded by @LeaderOnly, but returns " + type
+				+ ", which is worked on after the method has returned.";
+	}
+
 	private static String callback(String method) {
 		return "Method '" + method + "' is annotated with @LeaderOnly, but is called by the container to "
 				+ "initialize, manage or destroy the bean.";
@@ -414,16 +451,17 @@ class LeaderOnlyRejectionTests {
 		return AnnotationDescription.Builder.ofType(LeaderOnly.class);
 	}
 
-	private static Class<?> generated(int modifiers, Class<?> resultType, Class<?>... parameterTypes) {
+	private static Class<?> generated(int modifiers, Type resultType, Class<?>... parameterTypes) {
 		return generated(leaderOnly(), modifiers, resultType, parameterTypes);
 	}
 
 	/**
 	 * Generate a class with one annotated method.
 	 */
-	private static Class<?> generated(AnnotationDescription.Builder leaderOnly, int modifiers, Class<?> resultType,
+	private static Class<?> generated(AnnotationDescription.Builder leaderOnly, int modifiers, Type resultType,
 			Class<?>... parameterTypes) {
-		Class<?> last = (parameterTypes.length > 0) ? parameterTypes[parameterTypes.length - 1] : resultType;
+		Class<?> last = (parameterTypes.length > 0) ? parameterTypes[parameterTypes.length - 1]
+				: ResolvableType.forType(resultType).toClass();
 		ClassLoader parent = last.getClassLoader();
 		return new ByteBuddy().subclass(Object.class)
 			.name(GENERATED)
@@ -462,6 +500,16 @@ class LeaderOnlyRejectionTests {
 			.make()
 			.load(LeaderOnlyRejectionTests.class.getClassLoader())
 			.getLoaded();
+	}
+
+	static class Unwrapping implements BeanPostProcessor {
+
+		@Override
+		public @Nullable Object postProcessAfterInitialization(Object bean, String beanName) {
+			Object target = AopProxyUtils.getSingletonTarget(bean);
+			return (target instanceof WithMethod) ? target : bean;
+		}
+
 	}
 
 	private static Job frozenProxy() {

@@ -19,6 +19,8 @@ package io.leaderelection.annotation;
 import java.io.Closeable;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.ParameterizedType;
+import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -83,6 +85,15 @@ final class GuardRules {
 	private static final Set<Class<?>> CALLBACKS = Set.of(AutoCloseable.class, BeanFactoryPostProcessor.class,
 			BeanPostProcessor.class, Closeable.class, DisposableBean.class, FactoryBean.class, InitializingBean.class,
 			Lifecycle.class, Ordered.class, Phased.class, SmartInitializingSingleton.class, SmartLifecycle.class);
+
+	/**
+	 * Types of results that are worked on after a method has returned.
+	 */
+	private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Callable", "java.util.stream.BaseStream",
+			"kotlin.sequences.Sequence", "org.springframework.web.context.request.async.DeferredResult",
+			"org.springframework.web.context.request.async.WebAsyncTask",
+			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
 	private static final Set<String> CALLBACK_ANNOTATIONS = Set.of("jakarta.annotation.PostConstruct",
 			"jakarta.annotation.PreDestroy");
@@ -306,12 +317,29 @@ final class GuardRules {
 					"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."
 							+ alternative);
 		}
+		Type declared = GenericTypeResolver.resolveType(method.getGenericReturnType(), type);
+		if (isDeferred(declared, false)) {
+			throw new InvalidUsageException(
+					"%s is guarded by @LeaderOnly, but returns %s, which is worked on after the method has returned."
+						.formatted(Guard.describe(method, type), declared.getTypeName()),
+					"Do the leader work before the method returns, or return a CompletionStage or a publisher itself."
+							+ alternative);
+		}
 		if (Guard.isFuture(resultType) && !resultType.isAssignableFrom(CompletableFuture.class)) {
 			throw new InvalidUsageException(
 					"%s is guarded by @LeaderOnly, but returns %s: no instance of this type can be created for a call that is skipped or rejected."
 						.formatted(Guard.describe(method, type), resultType.getName()),
 					"Return Future, CompletionStage or CompletableFuture." + alternative);
 		}
+	}
+
+	private static boolean isDeferred(Type result, boolean within) {
+		if (result instanceof ParameterizedType parameterized) {
+			return isDeferred(parameterized.getRawType(), within)
+					|| Arrays.stream(parameterized.getActualTypeArguments()).anyMatch((type) -> isDeferred(type, true));
+		}
+		return result instanceof Class<?> type && (ReactiveTypes.isA(type, DEFERRED)
+				|| (within && (ReactiveTypes.isReactive(type) || Guard.isFuture(type))));
 	}
 
 	private static void checkReactive(Method method, Class<?> type, Class<?> resultType,
