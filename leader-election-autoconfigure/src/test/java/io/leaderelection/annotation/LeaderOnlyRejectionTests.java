@@ -502,6 +502,12 @@ class LeaderOnlyRejectionTests {
 			.getLoaded();
 	}
 
+	private static Job frozenProxy() {
+		ProxyFactory proxyFactory = new ProxyFactory(new FinalJob());
+		proxyFactory.setFrozen(true);
+		return (Job) proxyFactory.getProxy();
+	}
+
 	static class Unwrapping implements BeanPostProcessor {
 
 		@Override
@@ -510,12 +516,6 @@ class LeaderOnlyRejectionTests {
 			return (target instanceof WithMethod) ? target : bean;
 		}
 
-	}
-
-	private static Job frozenProxy() {
-		ProxyFactory proxyFactory = new ProxyFactory(new FinalJob());
-		proxyFactory.setFrozen(true);
-		return (Job) proxyFactory.getProxy();
 	}
 
 	interface Annotated {

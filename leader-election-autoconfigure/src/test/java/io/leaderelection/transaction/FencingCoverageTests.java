@@ -43,6 +43,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -222,6 +224,36 @@ class FencingCoverageTests {
 				ConfigurableApplicationContext context = FencedApplication.start(server, parent)) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("ofParent",
 					Coverage.NOT_REGISTERED);
+		}
+	}
+
+	@Test
+	void transactionManagerOfAChildContextIsFenced() {
+		TransactionFencing fencing = shared.getBean(TransactionFencing.class);
+		String name = "ofParent of " + child(shared, ParentContext.class, (context) -> {
+			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "ofParent"));
+			assertThat(rows(server.database())).isZero();
+			awaitLeader(context);
+			insert(context, "ofParent");
+			assertThat(fencing.coverage()).containsEntry("ofParent of " + context.getId(), Coverage.FENCED);
+		});
+		assertThat(fencing.coverage()).doesNotContainKey(name);
+		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=required")) {
+			assertThatExceptionOfType(BeanCreationException.class)
+				.isThrownBy(() -> child(context, Reactive.class, (child) -> {
+				}))
+				.withMessageContaining("'reactive of ")
+				.withMessageContaining("are not fenced: reactive");
+		}
+	}
+
+	private static String child(ConfigurableApplicationContext parent, Class<?> configuration,
+			Consumer<ConfigurableApplicationContext> test) {
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(configuration).parent(parent)
+			.web(WebApplicationType.NONE)
+			.run()) {
+			test.accept(context);
+			return context.getId();
 		}
 	}
 

@@ -64,7 +64,7 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 		String name = fencing.describe()
 			.keySet()
 			.stream()
-			.filter((candidate) -> beanFactory.getBean(candidate) == manager)
+			.filter((candidate) -> beanFactory.containsBean(candidate) && beanFactory.getBean(candidate) == manager)
 			.findFirst()
 			.orElseThrow(() -> unfenced(job, manager.toString(), fencing));
 		DataSource dataSource = fencing.dataSource(name);

@@ -21,7 +21,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -42,7 +41,6 @@ import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -77,12 +75,6 @@ final class FencedTransactions implements TransactionExecutionListener {
 	private final @Nullable ConfigurableTransactionManager manager;
 
 	private final PersistenceContextFlush flush;
-
-	/**
-	 * Weak keys, since not every end of a transaction is signalled. Not a thread-local,
-	 * since threads of the application may outlive the context.
-	 */
-	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
 	/**
 	 * Transactions that must not commit without a fence.
@@ -179,47 +171,6 @@ final class FencedTransactions implements TransactionExecutionListener {
 	}
 
 	/**
-	 * Bind the current transaction of the current thread, if there is one, to a term.
-	 */
-	void bind(Leadership leadership) {
-		DataSource dataSource = dataSource();
-		ConnectionHolder holder = holder(dataSource);
-		if (dataSource != null && holder != null) {
-			List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
-			if (terms.isEmpty() && TransactionSynchronizationManager.isSynchronizationActive()) {
-				TransactionSynchronizationManager.registerSynchronization(rollbackOf(holder, dataSource));
-			}
-			if (!terms.contains(leadership)) {
-				terms.add(leadership);
-			}
-		}
-	}
-
-	/**
-	 * Roll back what has not been committed: a transaction manager does not do so after a
-	 * {@link org.springframework.transaction.TransactionException} before the fence, for
-	 * instance that of another synchronization, and the cleanup of the connection would
-	 * commit.
-	 */
-	private static TransactionSynchronization rollbackOf(ConnectionHolder holder, DataSource dataSource) {
-		return new TransactionSynchronization() {
-
-			@Override
-			public void afterCompletion(int status) {
-				if (status != STATUS_COMMITTED && holder(dataSource) == holder) {
-					try {
-						holder.getConnection().rollback();
-					}
-					catch (SQLException | RuntimeException ex) {
-						logger.debug("Could not roll back a transaction of leader work once more", ex);
-					}
-				}
-			}
-
-		};
-	}
-
-	/**
 	 * Bind the current transaction of the current thread to a term, and let it fail if it
 	 * cannot be fenced.
 	 */
@@ -231,7 +182,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 			throw new IllegalStateException("Transactions of '" + this.name
 					+ "' have no JDBC connection, for instance since the JPA dialect exposes none");
 		}
-		bind(leadership);
+		this.fencing.bind(holder, leadership);
 		this.required.add(holder);
 	}
 
@@ -244,7 +195,10 @@ final class FencedTransactions implements TransactionExecutionListener {
 	@Override
 	public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
 		if (beginFailure == null && transaction.isNewTransaction()) {
-			this.fencing.currentWork().forEach(this::bind);
+			ConnectionHolder holder = holder(dataSource());
+			if (holder != null) {
+				this.fencing.currentWork().forEach((leadership) -> this.fencing.bind(holder, leadership));
+			}
 		}
 	}
 
@@ -259,7 +213,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 		ConnectionHolder holder = holder(dataSource);
 		if (dataSource != null && holder != null) {
 			// It may have begun before this listener was registered again
-			List<Leadership> terms = this.bound.getOrDefault(holder, this.fencing.currentWork());
+			List<Leadership> terms = this.fencing.bound(holder);
 			if (!terms.isEmpty()) {
 				this.flush.flush(transaction);
 				fence(dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
@@ -286,7 +240,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 	private void forget(TransactionExecution transaction) {
 		if (transaction.isNewTransaction()) {
 			ConnectionHolder holder = holder(dataSource());
-			this.bound.remove(holder);
+			this.fencing.forget(holder);
 			this.required.remove(holder);
 		}
 	}

@@ -23,6 +23,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import java.util.function.Supplier;
 
 import javax.sql.DataSource;
@@ -39,10 +40,14 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.DestructionAwareBeanPostProcessor;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -64,6 +69,13 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	private final ConfigurableListableBeanFactory beanFactory;
 
 	private volatile Map<String, FencedTransactions> managers = Map.of();
+
+	/**
+	 * The terms of transactions. Weak keys, since not every end of a transaction is
+	 * signalled. Not a thread-local, since threads of the application may outlive the
+	 * context.
+	 */
+	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
 	private volatile @Nullable DefaultLeaderElectors electors;
 
@@ -93,6 +105,43 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			listen(manager, beanName);
 		}
 		return bean;
+	}
+
+	/**
+	 * Return a processor for the transaction managers of a child context that has no
+	 * elections of its own.
+	 * @param context the id of the child
+	 * @return the processor
+	 */
+	public BeanPostProcessor ofChild(String context) {
+		return new DestructionAwareBeanPostProcessor() {
+
+			@Override
+			public Object postProcessAfterInitialization(Object bean, String beanName) {
+				return TransactionFencing.this.postProcessAfterInitialization(bean, name(beanName));
+			}
+
+			@Override
+			public boolean requiresDestruction(Object bean) {
+				return bean instanceof TransactionManager;
+			}
+
+			@Override
+			public void postProcessBeforeDestruction(Object bean, String beanName) {
+				remove(name(beanName));
+			}
+
+			private String name(String beanName) {
+				return beanName + " of " + context;
+			}
+
+		};
+	}
+
+	private synchronized void remove(String name) {
+		Map<String, FencedTransactions> remaining = new LinkedHashMap<>(this.managers);
+		remaining.remove(name);
+		this.managers = Collections.unmodifiableMap(remaining);
 	}
 
 	private void listen(TransactionManager manager, String name) {
@@ -152,10 +201,62 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * Bind the transactions of the current thread to a term.
 	 */
 	private void join(Leadership leadership) {
-		for (FencedTransactions transactions : this.managers.values()) {
-			transactions.register();
-			transactions.bind(leadership);
+		this.managers.values().forEach(FencedTransactions::register);
+		for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {
+			if (resource instanceof ConnectionHolder holder) {
+				bind(holder, leadership);
+			}
 		}
+	}
+
+	/**
+	 * Bind a transaction of the current thread to a term.
+	 */
+	void bind(ConnectionHolder holder, Leadership leadership) {
+		List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
+		if (terms.isEmpty() && TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(rollbackOf(holder));
+		}
+		if (!terms.contains(leadership)) {
+			terms.add(leadership);
+		}
+	}
+
+	/**
+	 * Roll back what has not been committed: a transaction manager does not do so after a
+	 * {@link org.springframework.transaction.TransactionException} before the fence, for
+	 * instance that of another synchronization, and the cleanup of the connection would
+	 * commit.
+	 */
+	private static TransactionSynchronization rollbackOf(ConnectionHolder holder) {
+		return new TransactionSynchronization() {
+
+			@Override
+			public void afterCompletion(int status) {
+				if (status != STATUS_COMMITTED
+						&& TransactionSynchronizationManager.getResourceMap().containsValue(holder)) {
+					try {
+						holder.getConnection().rollback();
+					}
+					catch (SQLException | RuntimeException ex) {
+						logger.debug("Could not roll back a transaction of leader work once more", ex);
+					}
+				}
+			}
+
+		};
+	}
+
+	/**
+	 * Return the terms of a transaction. It may have begun before the listener of its
+	 * manager was registered again.
+	 */
+	List<Leadership> bound(ConnectionHolder holder) {
+		return this.bound.getOrDefault(holder, currentWork());
+	}
+
+	void forget(@Nullable ConnectionHolder holder) {
+		this.bound.remove(holder);
 	}
 
 	/**
