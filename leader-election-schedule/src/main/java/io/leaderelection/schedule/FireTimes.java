@@ -18,8 +18,11 @@ package io.leaderelection.schedule;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDateTime;
 import java.time.ZoneId;
-import java.time.ZonedDateTime;
+import java.time.ZoneOffset;
+import java.time.zone.ZoneOffsetTransition;
+import java.time.zone.ZoneRules;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -120,21 +123,33 @@ record FireTimes(List<Cron> crons, @Nullable Instant requested) {
 	}
 
 	/**
-	 * A cron expression in a time zone.
+	 * A cron expression in a time zone. Its fires are the times whose local time matches:
+	 * none for a local time that a change of the clocks skips, and two for one that it
+	 * repeats.
 	 *
 	 * @param expression the expression
 	 * @param zone the time zone
 	 */
 	record Cron(CronExpression expression, ZoneId zone) {
 
+		/**
+		 * Return the first fire after a time. Searches local times of one offset after
+		 * the other: where the offset changes, what Spring returns depends on its version
+		 * and on where the search begins, and may skip a day.
+		 */
 		@Nullable Instant next(Instant time) {
-			// Where the offset of the zone decreases, Spring may return a time that is
-			// not later
-			for (Instant from = time;; from = from.plusSeconds(1)) {
-				ZonedDateTime next = this.expression.next(from.atZone(this.zone));
-				if (next == null || next.toInstant().isAfter(time)) {
-					return (next != null) ? next.toInstant() : null;
+			ZoneRules rules = this.zone.getRules();
+			ZoneOffset offset = rules.getOffset(time);
+			ZoneOffsetTransition change = rules.nextTransition(time);
+			for (Instant from = time;;) {
+				LocalDateTime local = this.expression.next(LocalDateTime.ofInstant(from, offset));
+				Instant next = (local != null) ? local.toInstant(offset) : null;
+				if (next == null || change == null || next.isBefore(change.getInstant())) {
+					return next;
 				}
+				from = change.getInstant().minusNanos(1);
+				offset = change.getOffsetAfter();
+				change = rules.nextTransition(change.getInstant());
 			}
 		}
 
