@@ -385,7 +385,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void lastFireThatIsAheadIsReportedOnceWithTheStatementThatCorrectsIt(CapturedOutput output) {
-		Instant now = Instant.now();
+		Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
 		clock.set(now.toString());
 		LocalNode node = start(InTransaction.class, "leader-election.schedules.max-clock-skew=3d").awaitLeader();
 		run(node);

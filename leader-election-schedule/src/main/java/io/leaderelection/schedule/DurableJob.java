@@ -19,7 +19,6 @@ package io.leaderelection.schedule;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.annotation.WorkAdvisor.Advice;
@@ -169,8 +168,7 @@ public final class DurableJob implements Advice {
 		String refusal = this.calls.refusal(grant.leadership());
 		if (refusal == null) {
 			reset();
-			// Not rounded up by the database
-			this.requested = this.schedules.now().truncatedTo(ChronoUnit.MILLIS);
+			this.requested = this.schedules.now();
 			submit();
 		}
 		return refusal;

@@ -20,6 +20,7 @@ import java.lang.reflect.Method;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -119,7 +120,7 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 	 */
 	public void begin(@Nullable Clock clock) {
 		this.clock = (clock != null) ? clock : Clock.systemUTC();
-		this.begin = (clock != null) ? clock.instant() : null;
+		this.begin = (clock != null) ? now() : null;
 		jobs().forEach(DurableJob::begin);
 		if (this.store != null) {
 			this.store.clear();
@@ -133,8 +134,11 @@ public final class DurableSchedules implements SchedulingConfigurer, EmbeddedVal
 		return this.begin;
 	}
 
+	/**
+	 * Return the current time, as the database records it.
+	 */
 	Instant now() {
-		return this.clock.instant();
+		return this.clock.instant().truncatedTo(ChronoUnit.MILLIS);
 	}
 
 	ScheduleStore store() {

@@ -17,7 +17,6 @@
 package io.leaderelection.schedule;
 
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 
 import io.leaderelection.Leadership;
@@ -49,6 +48,9 @@ final class FireClaim {
 
 	private final Misfire misfire;
 
+	/** The record as it was at last in this term. */
+	private final @Nullable JobRecord known;
+
 	private @Nullable JobRecord record;
 
 	private @Nullable ClaimedRun run;
@@ -57,12 +59,14 @@ final class FireClaim {
 
 	private @Nullable Object result;
 
-	FireClaim(DurableSchedules schedules, DurableJob job, NextRun next, Leadership leadership, Misfire misfire) {
+	FireClaim(DurableSchedules schedules, DurableJob job, NextRun next, Leadership leadership, Misfire misfire,
+			@Nullable JobRecord known) {
 		this.schedules = schedules;
 		this.job = job;
 		this.next = next;
 		this.leadership = leadership;
 		this.misfire = misfire;
+		this.known = known;
 	}
 
 	@Nullable JobRecord record() {
@@ -92,7 +96,7 @@ final class FireClaim {
 	 */
 	void open(Row row, @Nullable Invocation invocation) throws Throwable {
 		JobRecord initial = initial();
-		JobRecord found = row.lock(initial);
+		JobRecord found = lock(row, initial);
 		Instant now = this.schedules.now();
 		row.check(found, now);
 		JobRecord present = begun(found, initial);
@@ -127,7 +131,7 @@ final class FireClaim {
 	 */
 	void end(Row row, ClaimedRun run, boolean done, String outcome) {
 		JobRecord initial = initial();
-		JobRecord present = begun(row.lock(initial), initial);
+		JobRecord present = begun(lock(row, initial), initial);
 		this.record = present;
 		// Otherwise it is done already, by a commit that seemed to have failed
 		if (this.job.claim() == Claim.BEFORE || present.lastFire().isBefore(run.due().lastFire())) {
@@ -155,12 +159,24 @@ final class FireClaim {
 		row.save(this.record);
 	}
 
+	private JobRecord lock(Row row, JobRecord initial) {
+		JobRecord found = row.lock(initial);
+		if (found == initial && this.known != null) {
+			logger.warn("%s begins anew after %s, since its record has been deleted".formatted(this.job,
+					initial.lastFire()));
+		}
+		return found;
+	}
+
 	/**
-	 * Return the record of a job that begins now.
+	 * Return the record of a job that begins now, or whose record has been deleted: what
+	 * this term has run is not repeated.
 	 */
 	private JobRecord initial() {
-		// Not rounded up by the database
-		Instant begin = this.next.beginTime(this.leadership).truncatedTo(ChronoUnit.MILLIS);
+		Instant begin = this.next.beginTime(this.leadership);
+		if (this.known != null && this.known.lastFire().isAfter(begin)) {
+			begin = this.known.lastFire();
+		}
 		FireTimes times = this.job.definition().times();
 		return new JobRecord(begin, times.expression(), times.zone(), null);
 	}

@@ -109,8 +109,12 @@ final class JobCalls {
 		}
 	}
 
+	private FireClaim open(Leadership leadership, Misfire misfire) {
+		return new FireClaim(this.schedules, this.job, this.next, leadership, misfire, this.history.record(leadership));
+	}
+
 	private FireClaim claim(Leadership leadership, Misfire misfire, @Nullable Invocation invocation) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, leadership, misfire);
+		FireClaim claim = open(leadership, misfire);
 		boolean own = this.job.claim() != Claim.IN_TRANSACTION;
 		try {
 			this.schedules.store().execute(this.job, leadership, own, (row) -> claim.open(row, invocation));
@@ -178,7 +182,7 @@ final class JobCalls {
 	}
 
 	private void record(ClaimedRun run, boolean done, String outcome) throws Throwable {
-		FireClaim claim = new FireClaim(this.schedules, this.job, this.next, run.leadership(), misfire());
+		FireClaim claim = open(run.leadership(), misfire());
 		this.schedules.store().execute(this.job, run.leadership(), true, (row) -> claim.end(row, run, done, outcome));
 		this.history.observed(run.leadership(), claim.record());
 	}

@@ -272,6 +272,16 @@ class JobCallsTests {
 	}
 
 	@Test
+	void recordThatIsDeletedInATermBeginsAtTheLastFireOfTheTerm(CapturedOutput output) throws Exception {
+		begin("all");
+		assertThat(delays(2)).hasSize(2);
+		this.store.delegate.clear();
+		runNext();
+		assertThat(this.fires).containsExactly("2026-05-02T02:00:00Z", "2026-05-03T02:00:00Z", "2026-05-04T02:00:00Z");
+		assertThat(output).containsOnlyOnce("Method 'all' begins anew after 2026-05-03T02:00:00Z");
+	}
+
+	@Test
 	void fireThatFailsIsNotRepeatedWithBeforeAndTheOthersFollowAtOnce(CapturedOutput output) throws Exception {
 		this.store.claim = Claim.BEFORE;
 		begin("before");
