@@ -24,6 +24,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.annotation.WorkAdvisor.Advice;
 import io.leaderelection.annotation.WorkAdvisor.Advice.Invocation;
 import io.leaderelection.engine.Work;
+import io.leaderelection.schedule.JobRecord.Run;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,23 @@ record ClaimedRun(DurableJob job, Leadership leadership, Instant after, DueFires
 			end(null);
 		}
 		return result;
+	}
+
+	/**
+	 * Return whether it is the last run of a record, with the given outcome.
+	 */
+	boolean isRecorded(JobRecord record, String outcome) {
+		Run last = record.last();
+		return last != null && outcome.equals(last.outcome()) && this.started.equals(last.started())
+				&& this.leadership.getTerm().toString().equals(last.term());
+	}
+
+	/**
+	 * Return this run, which begins later than it was claimed.
+	 */
+	ClaimedRun late() {
+		return new ClaimedRun(this.job, this.leadership, this.after, this.due,
+				new FireTime(this.fireTime.getNominalTime(), true, this.fireTime.getMissed()), this.started);
 	}
 
 	@Override

@@ -51,6 +51,9 @@ final class FireClaim {
 	/** The record as it was at last in this term. */
 	private final @Nullable JobRecord known;
 
+	/** The run of a claim that has failed, although it may have been committed. */
+	private final @Nullable ClaimedRun doubtful;
+
 	private @Nullable JobRecord record;
 
 	private @Nullable ClaimedRun run;
@@ -60,13 +63,14 @@ final class FireClaim {
 	private @Nullable Object result;
 
 	FireClaim(DurableSchedules schedules, DurableJob job, NextRun next, Leadership leadership, Misfire misfire,
-			@Nullable JobRecord known) {
+			@Nullable JobRecord known, @Nullable ClaimedRun doubtful) {
 		this.schedules = schedules;
 		this.job = job;
 		this.next = next;
 		this.leadership = leadership;
 		this.misfire = misfire;
 		this.known = known;
+		this.doubtful = doubtful;
 	}
 
 	@Nullable JobRecord record() {
@@ -99,6 +103,14 @@ final class FireClaim {
 		JobRecord found = lock(row, initial);
 		Instant now = this.schedules.now();
 		row.check(found, now);
+		ClaimedRun doubtful = this.doubtful;
+		if (doubtful != null && doubtful.leadership() == this.leadership && doubtful.isRecorded(found, RUNNING)) {
+			this.record = found;
+			this.due = doubtful.due();
+			this.run = doubtful.late();
+			row.save(found);
+			return;
+		}
 		JobRecord present = begun(found, initial);
 		DueFires fires = DueFires.of(this.job.times(), this.misfire, present.lastFire(), now);
 		this.due = fires;

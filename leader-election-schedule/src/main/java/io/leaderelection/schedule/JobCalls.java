@@ -50,6 +50,9 @@ final class JobCalls {
 
 	private final JobHistory history = new JobHistory();
 
+	/** The run of the last claim of its own, if that has failed. */
+	private volatile @Nullable ClaimedRun doubtful;
+
 	// Guarded by this
 	private @Nullable Leadership running;
 
@@ -110,7 +113,8 @@ final class JobCalls {
 	}
 
 	private FireClaim open(Leadership leadership, Misfire misfire) {
-		return new FireClaim(this.schedules, this.job, this.next, leadership, misfire, this.history.record(leadership));
+		return new FireClaim(this.schedules, this.job, this.next, leadership, misfire, this.history.record(leadership),
+				(misfire != DROP_ALL) ? this.doubtful : null);
 	}
 
 	private FireClaim claim(Leadership leadership, Misfire misfire, @Nullable Invocation invocation) throws Throwable {
@@ -124,10 +128,12 @@ final class JobCalls {
 				failed(claim.run(), ex);
 			}
 			else {
+				this.doubtful = (claim.run() != null) ? claim.run() : this.doubtful;
 				repeat(leadership, null, Integer.MAX_VALUE);
 			}
 			throw ex;
 		}
+		this.doubtful = null;
 		this.history.observed(leadership, claim.record());
 		if (claim.run() != null) {
 			return claim;

@@ -315,6 +315,21 @@ class JobCallsTests {
 		assertThat(this.fires).hasSize(3);
 	}
 
+	/**
+	 * The next claim finds a run in progress, which is its own.
+	 */
+	@Test
+	void fireWhoseClaimSeemedToFailBeforeTheWorkRuns() throws Exception {
+		this.store.claim = Claim.BEFORE;
+		begin("before");
+		this.store.failsAfterCommit = true;
+		runNext();
+		assertThat(this.fires).isEmpty();
+		assertThat(delays(2)).containsExactly(1L, 24 * 3600L - 1);
+		assertThat(this.fires).containsExactly("2026-05-02T02:00:00Z late", "2026-05-03T02:00:00Z");
+		assertThat(this.events).map(FireEndedEvent::failure).containsExactly(null, null);
+	}
+
 	@Test
 	void runThatIsIdleForTooLongIsRepeatedOnce(CapturedOutput output) throws Exception {
 		begin("nightly");
@@ -438,6 +453,9 @@ class JobCallsTests {
 
 		private boolean fails;
 
+		/** Whether the next operation fails after its commit. */
+		private boolean failsAfterCommit;
+
 		private int operations;
 
 		@Override
@@ -451,6 +469,10 @@ class JobCallsTests {
 				throw new IllegalStateException("The database is not reachable");
 			}
 			this.delegate.execute(job, leadership, own, operation);
+			if (this.failsAfterCommit) {
+				this.failsAfterCommit = false;
+				throw new IllegalStateException("after the commit");
+			}
 		}
 
 		@Override
