@@ -172,6 +172,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		assertThat(fires())
 			.containsExactly((claim != Claim.BEFORE) ? "2026-05-02T02:00:00Z" : "2026-05-02T02:00:00Z late");
 		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
+		assertThat(status(node).failed()).isZero();
 		clock.set("2026-05-03T02:00:00Z");
 		run(node);
 		assertThat(fires()).last().asString().isEqualTo("2026-05-03T02:00:00Z");

@@ -36,6 +36,8 @@ final class FireClaim {
 
 	private static final Log logger = LogFactory.getLog(DurableSchedule.class);
 
+	static final String COMPLETED = "completed";
+
 	private static final String RUNNING = "running";
 
 	private final DurableSchedules schedules;
@@ -123,7 +125,7 @@ final class FireClaim {
 			this.run = claimed;
 			if (invocation != null) {
 				this.result = claimed.invoke(invocation);
-				save(row, claimed, true, this.schedules.now(), "completed");
+				save(row, claimed, true, this.schedules.now(), COMPLETED);
 			}
 			else if (this.job.claim() == Claim.BEFORE) {
 				reportLost(found);

@@ -159,7 +159,7 @@ final class JobCalls {
 			}
 			if (this.job.claim() == Claim.AFTER) {
 				try {
-					record(run, true, "completed");
+					record(run, true, FireClaim.COMPLETED);
 				}
 				catch (Throwable ex) {
 					failed(run, ex);
@@ -167,7 +167,7 @@ final class JobCalls {
 				}
 			}
 			else {
-				note(run, false, "completed");
+				note(run, false, FireClaim.COMPLETED);
 			}
 			completed(run);
 		}
@@ -176,21 +176,21 @@ final class JobCalls {
 		}
 	}
 
-	private boolean note(ClaimedRun run, boolean done, String outcome) {
+	private @Nullable JobRecord note(ClaimedRun run, boolean done, String outcome) {
 		try {
-			record(run, done, outcome);
-			return true;
+			return record(run, done, outcome);
 		}
 		catch (Throwable ex) {
 			logger.debug(LogMessage.format("The outcome of %s could not be recorded", this.job), ex);
-			return false;
+			return null;
 		}
 	}
 
-	private void record(ClaimedRun run, boolean done, String outcome) throws Throwable {
+	private @Nullable JobRecord record(ClaimedRun run, boolean done, String outcome) throws Throwable {
 		FireClaim claim = open(run.leadership(), misfire());
 		this.schedules.store().execute(this.job, run.leadership(), true, (row) -> claim.end(row, run, done, outcome));
 		this.history.observed(run.leadership(), claim.record());
+		return claim.record();
 	}
 
 	private void completed(ClaimedRun run) {
@@ -213,20 +213,27 @@ final class JobCalls {
 	}
 
 	private void failed(ClaimedRun run, Throwable failure) {
-		this.history.failed();
 		if (run.leadership().isCurrent()) {
 			String consequence = settle(run, failure);
+			if (consequence == null) {
+				logger.warn(LogMessage.format("%s has completed for the fire of %s, and then failed: %s", this.job,
+						run.fireTime(), failure));
+				completed(run);
+				return;
+			}
 			logger.warn(LogMessage.format("%s failed for the fire of %s: %s. %s.", this.job, run.fireTime(), failure,
 					consequence));
 		}
+		this.history.failed();
 		this.schedules.ended(this.job, run, failure);
 	}
 
 	/**
 	 * Determine when a fire is repeated whose run has failed.
-	 * @return what follows, for the log
+	 * @return what follows, for the log, or {@code null} if it has completed: what has
+	 * failed is its commit, which took effect, or a callback after it
 	 */
-	private String settle(ClaimedRun run, Throwable failure) {
+	private @Nullable String settle(ClaimedRun run, Throwable failure) {
 		String outcome = "failed: " + failure.getClass().getName();
 		if (this.job.claim() == Claim.BEFORE) {
 			note(run, false, outcome);
@@ -239,7 +246,11 @@ final class JobCalls {
 		boolean last = attempt >= most;
 		boolean drop = last
 				&& (misfire().policy() == MisfirePolicy.RUN_ALL || failure instanceof PartlyCommittedException);
-		if (note(run, drop, outcome) && drop) {
+		JobRecord record = note(run, drop, outcome);
+		if (record != null && run.isRecorded(record, FireClaim.COMPLETED)) {
+			return null;
+		}
+		if (record != null && drop) {
 			this.history.missed(1 + run.due().missed());
 			succeeded(run.leadership());
 		}

@@ -27,11 +27,14 @@ import java.util.concurrent.ScheduledFuture;
 import io.leaderelection.Leadership;
 import io.leaderelection.Term;
 import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.testsupport.TestClock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -330,6 +333,27 @@ class JobCallsTests {
 		assertThat(this.events).map(FireEndedEvent::failure).containsExactly(null, null);
 	}
 
+	@ParameterizedTest
+	@EnumSource(names = { "IN_TRANSACTION", "AFTER" })
+	void runWhoseCommitSeemedToFailHasCompleted(Claim claim, CapturedOutput output) throws Exception {
+		this.store.claim = claim;
+		JobCalls runs = begin((claim == Claim.AFTER) ? "after" : "nightly");
+		this.work = () -> {
+			this.store.failsAfterCommit = true;
+			return null;
+		};
+		runNext();
+		assertThat(this.time).isEqualTo("2026-05-03T02:00:00Z");
+		assertThat(output)
+			.contains("has completed for the fire of 2026-05-02T02:00:00Z, and then failed: "
+					+ "java.lang.IllegalStateException: after the commit")
+			.doesNotContain("Attempt");
+		assertThat(runs.history().status(this.schedules.jobs().iterator().next().times(), this.clock.instant(), null))
+			.extracting(Status::completed, Status::failed)
+			.containsExactly(1L, 0L);
+		assertThat(this.events).map(FireEndedEvent::failure).containsExactly((Throwable) null);
+	}
+
 	@Test
 	void runThatIsIdleForTooLongIsRepeatedOnce(CapturedOutput output) throws Exception {
 		begin("nightly");
@@ -439,6 +463,10 @@ class JobCallsTests {
 
 	@DurableSchedule(cron = "0 0 2 * * *", zone = "UTC", misfire = MisfirePolicy.RUN_ALL, claim = Claim.BEFORE)
 	void before() {
+	}
+
+	@DurableSchedule(cron = "0 0 2 * * *", zone = "UTC", claim = Claim.AFTER)
+	void after() {
 	}
 
 	private static final class IdleTimeoutException extends RuntimeException {
