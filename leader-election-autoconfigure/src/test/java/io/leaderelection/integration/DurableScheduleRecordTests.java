@@ -36,6 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -295,6 +296,31 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		run(node);
 		run(node);
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z", "2026-05-02T02:00:00Z late");
+	}
+
+	/**
+	 * As by the timeout of a transaction, and by a pooler or a firewall.
+	 */
+	@ParameterizedTest
+	@CsvSource(delimiter = ';', textBlock = """
+			SELECT pg_sleep(3); has timed out after 1 s: set a longer timeout of @Transactional
+			SELECT pg_terminate_backend(pg_backend_pid()); connection was ended after PT30S: set a longer limit
+			""")
+	void longRunThatIsAlwaysEndedByALimitIsRepeatedOnlyOnce(String statement, String reason, CapturedOutput output) {
+		LocalNode node = start(InTransaction.class,
+				withOwnConnection("spring.transaction.default-timeout=" + (statement.contains("sleep") ? "1s" : "60s")))
+			.awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		hooks.add((fire) -> {
+			clock.advance(Duration.ofSeconds(30));
+			node.context().getBean(JdbcTemplate.class).execute(statement);
+		});
+		assertThatException().isThrownBy(() -> run(node));
+		assertThatException().isThrownBy(() -> run(node));
+		run(node);
+		assertThat(status(node).failed()).isEqualTo(2);
+		assertThat(output).contains(reason).contains("or use claim = AFTER. Attempt 2 of 2");
 	}
 
 	private static void end(LocalNode node, End end) {

@@ -41,6 +41,9 @@ final class JdbcScheduleStore extends ScheduleStore {
 
 	private static final String TRANSACTION_TIMEOUT = "25P04";
 
+	/** How long a run has lasted if a limit may have ended its connection. */
+	private static final Duration LONG = Duration.ofSeconds(10);
+
 	private final TransactionFencing fencing;
 
 	private final ConfigurableListableBeanFactory beanFactory;
@@ -87,15 +90,34 @@ final class JdbcScheduleStore extends ScheduleStore {
 	}
 
 	@Override
-	@Nullable String timeout(Throwable failure) {
+	@Nullable String timeout(DurableJob job, Duration lasted, Throwable failure) {
+		boolean joined = job.claim() == Claim.IN_TRANSACTION;
+		String limit = limit(lasted, joined ? transactions(job).joined().timeout() : -1, failure);
+		return (limit != null && joined) ? limit + ", or use claim = AFTER" : limit;
+	}
+
+	/**
+	 * Return which limit has ended a run. That of the transaction appears as different
+	 * exceptions of Spring, the driver and Hibernate. Some have no state of their own: a
+	 * short run may have lost its connection for another reason.
+	 */
+	private @Nullable String limit(Duration lasted, int timeout, Throwable failure) {
+		if (timeout >= 0 && lasted.toMillis() >= timeout * 900L) {
+			return "Its transaction has timed out after " + timeout
+					+ " s: set a longer timeout of @Transactional, or spring.transaction.default-timeout";
+		}
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-			String state = (cause instanceof SQLException ex) ? ex.getSQLState() : null;
-			if (TRANSACTION_TIMEOUT.equals(state)) {
-				return "The database has ended its transaction by transaction_timeout: use claim = AFTER";
+			String state = (cause instanceof SQLException ex) ? String.valueOf(ex.getSQLState()) : "";
+			if (state.equals(TRANSACTION_TIMEOUT)) {
+				return "The database has ended its transaction: set a longer transaction_timeout";
 			}
-			if (IDLE_TIMEOUT.equals(state)) {
+			if (state.equals(IDLE_TIMEOUT)) {
 				return "The database has ended its transaction, which was idle for longer than " + this.longestIdle
-						+ ": set a longer leader-election.schedules.transaction-idle-timeout, or use claim = AFTER";
+						+ ": set a longer leader-election.schedules.transaction-idle-timeout";
+			}
+			if (lasted.compareTo(LONG) >= 0 && (state.startsWith("08") || state.startsWith("57P"))) {
+				return "Its connection was ended after " + lasted
+						+ ": set a longer limit of the pooler, firewall or server that has ended it";
 			}
 		}
 		return null;

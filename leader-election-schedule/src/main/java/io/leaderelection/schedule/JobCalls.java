@@ -239,7 +239,8 @@ final class JobCalls {
 			note(run, false, outcome);
 			return "The fire is not repeated (claim = BEFORE)";
 		}
-		String timeout = this.schedules.store().timeout(failure);
+		String timeout = this.schedules.store()
+			.timeout(this.job, Duration.between(run.started(), this.schedules.now()), failure);
 		int most = Math.min(this.job.annotation().attempts(),
 				(failure instanceof PartlyCommittedException) ? 1 : (timeout != null) ? 2 : Integer.MAX_VALUE);
 		int attempt = repeat(run.leadership(), run.due().lastFire(), most);

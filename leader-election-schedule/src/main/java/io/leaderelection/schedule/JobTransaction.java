@@ -33,6 +33,7 @@ import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.util.StringUtils;
 
@@ -154,6 +155,15 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 	record Transactions(PlatformTransactionManager manager, TransactionDefinition definition) {
 
 		private static final Log logger = LogFactory.getLog(DurableSchedule.class);
+
+		/**
+		 * Return after how many seconds a transaction times out, negative if it does not.
+		 */
+		int timeout() {
+			int timeout = this.definition.getTimeout();
+			return (timeout < 0 && this.manager instanceof AbstractPlatformTransactionManager base)
+					? base.getDefaultTimeout() : timeout;
+		}
 
 		void execute(Operation operation) throws Throwable {
 			TransactionStatus status = this.manager.getTransaction(this.definition);

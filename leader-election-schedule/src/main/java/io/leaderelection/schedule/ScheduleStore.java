@@ -93,9 +93,11 @@ public abstract class ScheduleStore {
 
 	/**
 	 * Return what to do if a run has failed since it was too long, and would be again.
+	 * @param job the job
+	 * @param lasted how long it has lasted
 	 * @param failure the failure of the run or of its transaction
 	 */
-	@Nullable String timeout(Throwable failure) {
+	@Nullable String timeout(DurableJob job, Duration lasted, Throwable failure) {
 		return null;
 	}
 

@@ -504,7 +504,7 @@ class JobCallsTests {
 		}
 
 		@Override
-		@Nullable String timeout(Throwable failure) {
+		@Nullable String timeout(DurableJob job, Duration lasted, Throwable failure) {
 			return (failure instanceof IdleTimeoutException) ? "transaction-idle-timeout" : null;
 		}
 

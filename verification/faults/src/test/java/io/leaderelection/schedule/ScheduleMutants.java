@@ -16,6 +16,7 @@
 
 package io.leaderelection.schedule;
 
+import java.time.Duration;
 import java.util.Collection;
 
 import io.leaderelection.Leadership;
@@ -66,8 +67,8 @@ public final class ScheduleMutants {
 		}
 
 		@Override
-		@Nullable String timeout(Throwable failure) {
-			return this.store.timeout(failure);
+		@Nullable String timeout(DurableJob job, Duration lasted, Throwable failure) {
+			return this.store.timeout(job, lasted, failure);
 		}
 
 		/**
