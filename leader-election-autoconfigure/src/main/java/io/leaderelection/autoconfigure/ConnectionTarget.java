@@ -63,8 +63,7 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 
 	/**
 	 * Return the properties for the driver. Properties in the URL take precedence over
-	 * all of them. If the URL has several hosts, only the primary can be used; which host
-	 * that is must not be cached, so that a promotion is noticed immediately. A factory
+	 * all of them. If the URL has several hosts, only the primary can be used. A factory
 	 * of sockets that the application has is the only one.
 	 */
 	Properties properties(Properties driverSettings) {
@@ -72,7 +71,6 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 		this.driverProperties.forEach((name, value) -> properties.setProperty(name.toString(), value.toString()));
 		if (JdbcUrl.hasSeveralHosts(this.url)) {
 			properties.putIfAbsent("targetServerType", "primary");
-			properties.putIfAbsent("hostRecheckSeconds", "0");
 		}
 		boolean ownSockets = JdbcUrl.hasParameter(this.url, "socketFactory") || properties.containsKey("socketFactory");
 		driverSettings.stringPropertyNames()

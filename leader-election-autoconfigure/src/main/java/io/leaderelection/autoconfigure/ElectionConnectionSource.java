@@ -299,7 +299,8 @@ final class ElectionConnectionSource implements ConnectionSource {
 		@Override
 		public Connection connect(Properties driverSettings) throws SQLException {
 			ConnectionTarget current = this.target.get();
-			Connection connection = driver(current).connect(current.url(), current.properties(driverSettings));
+			Connection connection = driver(current).connect(ConnectionSource.withoutRequired(current.url()),
+					current.properties(driverSettings));
 			if (connection == null) {
 				throw noDriver(current, null);
 			}

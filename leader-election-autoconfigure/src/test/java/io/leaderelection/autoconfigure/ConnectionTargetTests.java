@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure;
 import java.util.List;
 import java.util.Properties;
 
+import io.leaderelection.postgresql.ConnectionSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,6 +52,14 @@ class ConnectionTargetTests {
 	void factoryOfSocketsInTheUrlHasNoOtherArgument(String parameters, boolean ours) {
 		assertThat(properties("jdbc:postgresql://host/db" + parameters, "tcpKeepAlive").containsKey("socketFactoryArg"))
 			.isEqualTo(ours);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "?queryTimeout=1&a=b, ?a=b", "?a=b&queryTimeout=1&maxResultBuffer&c=d, ?a=b&c=d",
+			"?preferQueryMode=extended, ?", "?a=queryTimeout=1&b, ?a=queryTimeout=1&b",
+			"/readOnly?readOnly, /readOnly?readOnly" })
+	void urlHasNoParametersOnWhichElectionsDepend(String parameters, String remaining) {
+		assertThat(ConnectionSource.withoutRequired(parameters)).isEqualTo(remaining);
 	}
 
 	private static Properties properties(String url, String theirs) {

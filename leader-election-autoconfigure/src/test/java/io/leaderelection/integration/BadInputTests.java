@@ -186,7 +186,7 @@ class BadInputTests {
 	}
 
 	@Test
-	void startIsNotRefusedByPresetsOfTheRole() {
+	void presetsOfTheRoleAndOfTheUrlDoNotMatter() {
 		String role = role("LOGIN SUPERUSER PASSWORD 'right'");
 		this.server.execute("ALTER ROLE " + role + " SET statement_timeout = '50ms'");
 		this.server.execute("ALTER ROLE " + role + " SET lock_timeout = '50ms'");
@@ -194,6 +194,8 @@ class BadInputTests {
 		this.server.execute("ALTER ROLE " + role + " SET default_transaction_isolation = 'serializable'");
 		this.server.execute("ALTER ROLE " + role + " SET synchronous_commit = off");
 		try (LocalNode node = LocalNode.start(this.server, "leader-election.group=" + UUID.randomUUID(),
+				"spring.datasource.url=" + this.server.jdbcUrl() + "?maxResultBuffer=300&prepareThreshold=-1&"
+						+ "preferQueryMode=extended&queryTimeout=1&readOnly=true&readOnlyMode=always",
 				"spring.datasource.username=" + role, "spring.datasource.password=right")) {
 			assertThat(node.awaitLeader().leads()).isTrue();
 		}

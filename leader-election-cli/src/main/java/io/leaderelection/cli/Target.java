@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.regex.Pattern;
 
+import io.leaderelection.postgresql.ConnectionSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.Driver;
 import org.postgresql.PGProperty;
@@ -64,10 +65,10 @@ record Target(String url, @Nullable String username, @Nullable String password) 
 	/**
 	 * Open a connection as an election does, whose sessions send a request as one
 	 * message.
-	 * @param driverSettings settings of the driver that the URL may override
+	 * @param driverSettings settings of the driver
 	 */
 	Connection connect(Properties driverSettings) throws SQLException {
-		return open(driverSettings);
+		return open(ConnectionSource.withoutRequired(this.url), driverSettings);
 	}
 
 	private Connection connect(String name, Properties properties) throws SQLException {
@@ -76,10 +77,10 @@ record Target(String url, @Nullable String username, @Nullable String password) 
 		properties.setProperty(PGProperty.LOGIN_TIMEOUT.getName(), "10");
 		properties.setProperty(PGProperty.SOCKET_TIMEOUT.getName(), "10");
 		properties.setProperty(PGProperty.PREPARE_THRESHOLD.getName(), "0");
-		return open(properties);
+		return open(this.url, properties);
 	}
 
-	private Connection open(Properties properties) throws SQLException {
+	private Connection open(String url, Properties properties) throws SQLException {
 		if (hosts().size() > 1) {
 			properties.putIfAbsent(PGProperty.TARGET_SERVER_TYPE.getName(), "primary");
 			properties.putIfAbsent(PGProperty.HOST_RECHECK_SECONDS.getName(), "0");
@@ -90,7 +91,7 @@ record Target(String url, @Nullable String username, @Nullable String password) 
 		if (this.password != null) {
 			properties.setProperty(PGProperty.PASSWORD.getName(), this.password);
 		}
-		return DriverManager.getConnection(this.url, properties);
+		return DriverManager.getConnection(url, properties);
 	}
 
 	private List<String> hosts() {

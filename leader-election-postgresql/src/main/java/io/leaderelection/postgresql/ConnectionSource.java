@@ -19,6 +19,7 @@ package io.leaderelection.postgresql;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Properties;
 
 import org.jspecify.annotations.Nullable;
@@ -31,9 +32,46 @@ import org.jspecify.annotations.Nullable;
 public interface ConnectionSource {
 
 	/**
+	 * The properties of pgjdbc on which elections depend: one message for each statement,
+	 * since no timeout of the server runs between two messages of the extended protocol;
+	 * answers of any length; no cancellation; and, if there are several hosts, the
+	 * present primary.
+	 */
+	Map<String, String> REQUIRED = Map.of("preferQueryMode", "simple", "maxResultBuffer", "", "queryTimeout", "0",
+			"hostRecheckSeconds", "0");
+
+	/**
+	 * Return the properties of pgjdbc for a connection of elections, until it is open.
+	 * @param applicationName the name of the session
+	 * @param connectSeconds how long connecting to a host may take
+	 * @param seconds how long the login, and after that each statement, may take
+	 * @return the properties
+	 */
+	static Properties driverSettings(String applicationName, long connectSeconds, long seconds) {
+		Properties properties = new Properties();
+		properties.putAll(REQUIRED);
+		properties.setProperty("ApplicationName", applicationName);
+		properties.setProperty("connectTimeout", Long.toString(connectSeconds));
+		properties.setProperty("loginTimeout", Long.toString(seconds));
+		properties.setProperty("socketTimeout", Long.toString(seconds));
+		properties.setProperty("cancelSignalTimeout", "2");
+		properties.setProperty("tcpKeepAlive", "true");
+		return properties;
+	}
+
+	/**
+	 * Return a URL without parameters that would take precedence over {@link #REQUIRED}.
+	 * @param url the URL
+	 * @return the URL without these parameters
+	 */
+	static String withoutRequired(String url) {
+		return url.replaceAll("(?<=[?&])(?:" + String.join("|", REQUIRED.keySet()) + ")(?:=[^&]*)?(?:&|$)", "");
+	}
+
+	/**
 	 * Open a connection that is used by the caller only.
 	 * @param driverSettings properties of pgjdbc, such as {@code connectTimeout}, that
-	 * apply unless the URL overrides them
+	 * apply unless the URL overrides them, as it must not for {@link #REQUIRED}
 	 * @return the connection
 	 * @throws SQLException if the database cannot be reached or rejects the connection
 	 */

@@ -54,8 +54,6 @@ public class AdvisoryLockStore implements ElectionStore {
 
 	private static final Log logger = LogFactory.getLog(AdvisoryLockStore.class);
 
-	private static final Duration OPENING_TIMEOUT = Duration.ofSeconds(10);
-
 	private static final Duration READ_MARGIN = Duration.ofSeconds(2);
 
 	private final ElectionSettings settings;
@@ -339,21 +337,8 @@ public class AdvisoryLockStore implements ElectionStore {
 		return this.names.of(this.settings.nodeId());
 	}
 
-	/**
-	 * Return the settings of pgjdbc, in seconds, that apply until the session is open.
-	 */
 	private Properties driverSettings() {
-		Properties properties = new Properties();
-		properties.setProperty("ApplicationName", applicationName());
-		properties.setProperty("connectTimeout", "5");
-		properties.setProperty("loginTimeout", "10");
-		properties.setProperty("socketTimeout", Long.toString(OPENING_TIMEOUT.toSeconds()));
-		properties.setProperty("cancelSignalTimeout", "2");
-		properties.setProperty("tcpKeepAlive", "true");
-		// One message per statement: while a message is incomplete, the server's idle
-		// timeout runs, whereas no timeout runs between two messages of the extended
-		// protocol
-		properties.setProperty("preferQueryMode", "simple");
+		Properties properties = ConnectionSource.driverSettings(applicationName(), 5, 10);
 		// The name of the session in the startup message, and not by a statement
 		properties.setProperty("assumeMinServerVersion", "9.0");
 		return properties;

@@ -46,7 +46,7 @@ final class LeaseTableConnector {
 
 	private static final Log logger = LogFactory.getLog(LeaseTableConnector.class);
 
-	private static final Duration SHORTEST_OPENING_TIMEOUT = Duration.ofSeconds(5);
+	private static final long SHORTEST_OPENING_SECONDS = 5;
 
 	private final ConnectionSource source;
 
@@ -121,9 +121,9 @@ final class LeaseTableConnector {
 	/**
 	 * Opening a connection takes about a dozen round trips.
 	 */
-	private Duration openingTimeout() {
-		Duration twice = this.timeout.multipliedBy(2);
-		return (twice.compareTo(SHORTEST_OPENING_TIMEOUT) > 0) ? twice : SHORTEST_OPENING_TIMEOUT;
+	private Properties driverSettings() {
+		long seconds = Math.max(SHORTEST_OPENING_SECONDS, this.timeout.multipliedBy(2).plusMillis(999).toSeconds());
+		return ConnectionSource.driverSettings(this.applicationName, seconds, seconds);
 	}
 
 	private LeaseTableConnection open(Connection connection) throws SQLException, SessionException {
@@ -241,24 +241,6 @@ final class LeaseTableConnector {
 						ex);
 			}
 		}
-	}
-
-	/**
-	 * Return the settings of pgjdbc, in seconds, that apply until the connection is open.
-	 * No setting belongs to a session on the server.
-	 */
-	private Properties driverSettings() {
-		Properties properties = new Properties();
-		properties.setProperty("ApplicationName", this.applicationName);
-		String seconds = Long.toString(openingTimeout().plusMillis(999).toSeconds());
-		properties.setProperty("connectTimeout", seconds);
-		properties.setProperty("loginTimeout", seconds);
-		properties.setProperty("socketTimeout", seconds);
-		properties.setProperty("cancelSignalTimeout", "2");
-		properties.setProperty("tcpKeepAlive", "true");
-		properties.setProperty("preferQueryMode", "simple");
-		properties.setProperty("prepareThreshold", "0");
-		return properties;
 	}
 
 	/**
