@@ -27,9 +27,12 @@ import java.util.stream.IntStream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.bind.Binder;
@@ -43,6 +46,8 @@ import org.springframework.util.StringUtils;
  */
 final class ElectionDefinitions {
 
+	private static final Log logger = LogFactory.getLog(ElectionDefinitions.class);
+
 	private static final String PREFIX = "leader-election.";
 
 	private static final String PHASE_TIMEOUT_PROPERTY = "spring.lifecycle.timeout-per-shutdown-phase";
@@ -51,6 +56,10 @@ final class ElectionDefinitions {
 
 	/** How long a stop waits at its end for a database that does not answer. */
 	private static final Duration DATABASE_GRACE = ElectionTimings.DEFAULTS.stopMargin();
+
+	private static final Duration LONGEST_DEFAULT_DRAIN = Duration.ofSeconds(20);
+
+	private static final Duration SHORTEST_DEFAULT_DRAIN = Duration.ofSeconds(1);
 
 	private static final Duration SHORTEST_LEASE = Duration.ofMillis(500);
 
@@ -163,13 +172,19 @@ final class ElectionDefinitions {
 				definitions.add(new Reader(properties, null, partition, phaseTimeout).read(nodeId));
 			}
 		});
+		ElectionDefinitions created = new ElectionDefinitions(definitions);
+		if (properties.mode() != Mode.ALWAYS && created.longestStop().compareTo(phaseTimeout) >= 0) {
+			logger.warn(PHASE_TIMEOUT_PROPERTY + " is " + print(phaseTimeout)
+					+ ", so the application may exit before a hand-over is complete, which takes up to "
+					+ print(created.longestStop()));
+		}
 		checkMaxLed(properties.maxLed());
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
 		checkSchedules(properties.schedules());
 		checkResignWhenUnhealthy(properties.resignWhenUnhealthy());
-		return new ElectionDefinitions(definitions);
+		return created;
 	}
 
 	/**
@@ -187,6 +202,16 @@ final class ElectionDefinitions {
 				"It is not positive, but a node that is a candidate must be allowed to lead.",
 				"Set at least 1, or remove it for no limit. To keep this node from leading, set " + PREFIX
 						+ "candidate=false.");
+	}
+
+	/**
+	 * Return a drain timeout that fits into the phase, which the application may have set
+	 * for other reasons.
+	 */
+	private static Duration defaultDrain(Duration phaseTimeout) {
+		Duration longest = phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE.multipliedBy(2));
+		Duration shorter = (longest.compareTo(LONGEST_DEFAULT_DRAIN) < 0) ? longest : LONGEST_DEFAULT_DRAIN;
+		return (shorter.compareTo(SHORTEST_DEFAULT_DRAIN) > 0) ? shorter : SHORTEST_DEFAULT_DRAIN;
 	}
 
 	private static String nodeId(LeaderElectionProperties properties, Environment environment) {
@@ -371,7 +396,11 @@ final class ElectionDefinitions {
 
 		private Duration drainTimeout() {
 			Duration value = (this.own != null) ? this.own.drainTimeout() : null;
-			Duration timeout = inherit(value, this.properties.drainTimeout());
+			Duration set = (value != null) ? value : this.properties.drainTimeout();
+			if (set == null) {
+				return defaultDrain(this.phaseTimeout);
+			}
+			Duration timeout = set;
 			String property = property("drain-timeout", value);
 			rejectIf(timeout.isNegative(), property, timeout, "It is negative.",
 					"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
@@ -379,12 +408,13 @@ final class ElectionDefinitions {
 					"A hand-over could take that long, in which no node leads.",
 					"Set a duration up to " + LONGEST_WAIT.toHours() + "h with its unit, for instance 20s.");
 			Duration longest = this.phaseTimeout.minus(ElectionSettings.GRACE).minus(DATABASE_GRACE);
-			rejectIf(timeout.compareTo(longest) >= 0, property, timeout,
+			rejectIf(this.properties.mode() != Mode.ALWAYS && timeout.compareTo(longest) >= 0, property, timeout,
 					"With " + print(ElectionSettings.GRACE) + " of grace for interrupted work and "
 							+ print(DATABASE_GRACE) + " for a database that does not answer, it is not below the "
 							+ print(this.phaseTimeout) + " of " + PHASE_TIMEOUT_PROPERTY
 							+ ": the application would exit before the hand-over is complete.",
-					"Set it below " + print(longest) + ", or raise " + PHASE_TIMEOUT_PROPERTY + ".");
+					((longest.compareTo(SHORTEST_DEFAULT_DRAIN) > 0) ? "Set it below " + print(longest) + ", or raise "
+							: "Raise ") + PHASE_TIMEOUT_PROPERTY + ".");
 			return timeout;
 		}
 

@@ -56,7 +56,8 @@ import org.springframework.util.Assert;
  * if takeover-delay is shorter than the lease.
  * @param drainTimeout Time for which an orderly hand-over waits for leader work and
  * listeners before it interrupts them. A stop takes at most 3s longer: 2s of grace for
- * interrupted work and 1s for a database that does not answer.
+ * interrupted work and 1s for a database that does not answer. Unless set, 20s or, if
+ * that is shorter, 4s less than spring.lifecycle.timeout-per-shutdown-phase.
  * @param candidate Whether this node may lead.
  * @param standbys Number of candidates besides the leader that are ready to take over at
  * once. With the advisory lock, they wait for it on a connection each; with the table,
@@ -105,7 +106,7 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("never") SchemaInitialization initializeSchema, @DefaultValue("default") String name,
 		@Nullable String group, @Nullable String lockId, @Nullable String nodeId,
 		@DefaultValue("5s") Duration leaseDuration, @DefaultValue("250ms") Duration takeoverDelay,
-		@DefaultValue("auto") FastTakeover fastTakeover, @DefaultValue("20s") Duration drainTimeout,
+		@DefaultValue("auto") FastTakeover fastTakeover, @Nullable Duration drainTimeout,
 		@DefaultValue("true") boolean candidate, @DefaultValue("3") int standbys,
 		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
 		@DefaultValue("1m") Duration priorityHold, @DefaultValue("false") boolean spread, @Nullable Integer maxLed,

@@ -29,12 +29,16 @@ import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
@@ -45,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link ElectionDefinitions}.
  */
+@ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
 class ElectionDefinitionsTests {
 
@@ -177,8 +182,23 @@ class ElectionDefinitionsTests {
 					.longestStop())
 			.hasSeconds(53);
 		assertThatExceptionOfType(InvalidUsageException.class)
-			.isThrownBy(() -> definitions("spring.lifecycle.timeout-per-shutdown-phase", "10s"))
-			.satisfies((ex) -> assertThat(ex.getDescription()).contains("Property: leader-election.drain-timeout"));
+			.isThrownBy(() -> definitions("leader-election.elections.reports.drain-timeout", "1s",
+					"spring.lifecycle.timeout-per-shutdown-phase", "1s"))
+			.satisfies(
+					(ex) -> assertThat(ex.getAction()).isEqualTo("Raise spring.lifecycle.timeout-per-shutdown-phase."));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "30s, PT20S, false", "20s, PT16S, false", "5s, PT1S, false", "4s, PT1S, true", "1s, PT1S, true" })
+	void drainThatIsNotSetFitsIntoThePhase(String phase, Duration drain, boolean warned, CapturedOutput output) {
+		assertThat(definitions("spring.lifecycle.timeout-per-shutdown-phase", phase).get("default")
+			.settings()
+			.drainTimeout()).isEqualTo(drain);
+		assertThat(output.toString().contains("may exit before a hand-over is complete, which takes up to 4s"))
+			.isEqualTo(warned);
+		assertThat(definitions("leader-election.mode", "always", "leader-election.drain-timeout", "1m",
+				"spring.lifecycle.timeout-per-shutdown-phase", phase)
+			.longestStop()).hasSeconds(63);
 	}
 
 	@Test
