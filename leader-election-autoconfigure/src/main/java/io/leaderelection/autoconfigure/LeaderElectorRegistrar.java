@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.support.AutowireCandidateQualifier;
@@ -55,7 +56,7 @@ final class LeaderElectorRegistrar implements ImportBeanDefinitionRegistrar {
 		registry.registerBeanDefinition(BEAN_NAME, definition(defaultElection, true));
 		// Elections of the same name are refused later, with a message
 		Set<String> elections = new LinkedHashSet<>(
-				binder.bind("leader-election.elections", Bindable.mapOf(String.class, Object.class))
+				binder.bind("leader-election.elections", Bindable.mapOf(String.class, Election.class))
 					.orElse(Map.of())
 					.keySet());
 		binder.bind("leader-election.partitions", Bindable.mapOf(String.class, Integer.class))

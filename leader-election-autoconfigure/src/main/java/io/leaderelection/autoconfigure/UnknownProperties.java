@@ -23,12 +23,14 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
+import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
@@ -39,13 +41,21 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 /**
  * Finds properties below {@code leader-election} that {@link LeaderElectionProperties}
- * does not have. If they were ignored, a node that should not lead would lead.
+ * does not have. Most are ignored with a warning, since they may be those of a later
+ * version in a configuration that several services share. If a property that decides who
+ * leads is misspelt, a node that should not lead would lead, so it is rejected.
  */
 final class UnknownProperties {
+
+	private static final Log logger = LogFactory.getLog(UnknownProperties.class);
 
 	/** By their uniform form. Those of maps end with a wildcard. */
 	private static final Map<String, String> KNOWN = names("leader-election.", LeaderElectionProperties.class)
 		.collect(Collectors.toUnmodifiableMap((name) -> uniform(name, false), (name) -> name));
+
+	/** Those that decide who leads, by the end of their uniform form. */
+	private static final Set<String> SAFETY = Set.of("mode", "candidate", "group", "name", "store", "fencing", "lockid",
+			"enabled", "enable");
 
 	private UnknownProperties() {
 	}
@@ -65,10 +75,11 @@ final class UnknownProperties {
 	}
 
 	/**
-	 * Reject unknown properties. Unknown environment variables are only reported, since
-	 * Kubernetes adds some for each service.
+	 * Report unknown properties, and reject those that are nearly ones that decide who
+	 * leads. Environment variables are only reported, since Kubernetes adds some for each
+	 * service.
 	 * @param source the source of properties
-	 * @throws InvalidUsageException if the source has an unknown property
+	 * @throws InvalidUsageException if the source has such a property
 	 */
 	static void check(PropertySource<?> source) {
 		if (!(source instanceof EnumerablePropertySource<?> enumerable)) {
@@ -79,15 +90,29 @@ final class UnknownProperties {
 			.filter((name) -> isUnknown(uniform(name, variables), variables))
 			.toList();
 		if (variables && !unknown.isEmpty()) {
-			LogFactory.getLog(UnknownProperties.class)
-				.warn("Environment variables that are not properties of leader election are ignored: " + unknown);
+			logger.warn("Environment variables that are not properties of leader election are ignored: " + unknown);
+			return;
 		}
-		else if (!unknown.isEmpty()) {
-			String name = unknown.get(0);
+		for (String name : unknown) {
 			// Without its value, which may be a password
-			throw new InvalidUsageException("Leader election has no property '%s' (%s).".formatted(name,
-					PropertySourceOrigin.get(source, name)), action(name));
+			String description = "Leader election has no property '%s' (%s).".formatted(name,
+					PropertySourceOrigin.get(source, name));
+			String uniform = uniform(name, false).replaceFirst("[.*]+$", "");
+			if (decidesWhoLeads(uniform.split("\\."))) {
+				throw new InvalidUsageException(description, action(uniform));
+			}
+			logger.warn(description + " It is ignored. " + action(uniform));
 		}
+	}
+
+	/**
+	 * Return whether a name is nearly that of a property of the default election or of
+	 * another one.
+	 */
+	private static boolean decidesWhoLeads(String[] name) {
+		String last = name[name.length - 1];
+		boolean election = name.length == 2 || distance(name[1], "elections") <= 2;
+		return election && SAFETY.stream().anyMatch((safety) -> distance(last, safety) <= safety.length() / 4);
 	}
 
 	private static boolean isUnknown(String name, boolean variable) {
@@ -114,22 +139,34 @@ final class UnknownProperties {
 		return variable ? uniform.replace(".", "") : uniform;
 	}
 
-	private static String action(String name) {
-		String uniform = uniform(name, false);
+	private static String action(String uniform) {
 		if (uniform.matches("leaderelection\\.(elections\\.\\*\\.)?enabled?")) {
 			return "Set leader-election.mode=always to run without elections, or leader-election.candidate=false if this node must not lead.";
 		}
-		String last = uniform.substring(uniform.lastIndexOf('.') + 1);
-		String nearest = Collections.min(KNOWN.keySet(),
-				Comparator.comparing((String known) -> !isRelated(known, uniform, last))
-					.thenComparing((known) -> !last.equals("*") && !known.endsWith(last))
-					.thenComparing((known) -> distance(uniform, known))
-					.thenComparing(Comparator.naturalOrder()));
+		String[] segments = uniform.split("\\.");
+		String nearest = Collections
+			.min(KNOWN.keySet(), Comparator.comparing((String known) -> -common(known.split("\\."), segments))
+				.thenComparing((known) -> !known.startsWith(uniform) && !known.endsWith(segments[segments.length - 1]))
+				.thenComparing((known) -> distance(uniform, known))
+				.thenComparing(Comparator.naturalOrder()));
 		return "Did you mean '%s'?".formatted(KNOWN.get(nearest));
 	}
 
-	private static boolean isRelated(String known, String name, String last) {
-		return known.startsWith(name) || (known.endsWith("." + last) && !last.equals("*"));
+	/**
+	 * Return how many segments two names have in common, at their beginning and at their
+	 * end.
+	 */
+	private static int common(String[] first, String[] second) {
+		int shorter = Math.min(first.length, second.length);
+		int begin = 0;
+		while (begin < shorter && first[begin].equals(second[begin])) {
+			begin++;
+		}
+		int end = 0;
+		while (end < shorter - begin && first[first.length - 1 - end].equals(second[second.length - 1 - end])) {
+			end++;
+		}
+		return begin + end;
 	}
 
 	// By Levenshtein
