@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
@@ -44,8 +45,6 @@ import org.springframework.util.StringUtils;
 final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 
 	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStoreFactory.class);
-
-	private static final String DEFAULT_GROUP = "application";
 
 	private static final Pattern TABLE_NAME = Pattern.compile("([A-Za-z_]\\w{0,62}\\.)?[A-Za-z_]\\w{0,52}");
 
@@ -80,7 +79,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 		this.definitions = definitions;
 		this.source = source;
 		this.hostName = hostName;
-		this.group = group(applicationName);
+		this.group = Stream.of(properties.group(), applicationName).filter(StringUtils::hasText).findFirst().orElse("");
 		checkKeys();
 		checkTable();
 		this.table = isTable() ? createTable() : null;
@@ -124,21 +123,6 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 				this.properties.initializeSchema() == SchemaInitialization.ALWAYS, settings.lease());
 	}
 
-	private String group(@Nullable String applicationName) {
-		String configured = this.properties.group();
-		if (configured != null && StringUtils.hasText(configured)) {
-			return configured;
-		}
-		if (applicationName != null && StringUtils.hasText(applicationName)) {
-			return applicationName;
-		}
-		if (this.definitions.all().stream().anyMatch((definition) -> definition.lockId() == null)) {
-			logger.warn(
-					"Neither leader-election.group nor spring.application.name is set: all applications on this database that set neither elect one common leader");
-		}
-		return DEFAULT_GROUP;
-	}
-
 	/**
 	 * Check that no two elections share a key. The key classes have 32 bits, so that two
 	 * of them may coincide, even if the main keys are derived.
@@ -172,6 +156,12 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 	@Override
 	public void check() {
 		this.source.check();
+		if (this.group.isEmpty()
+				&& this.definitions.all().stream().anyMatch((definition) -> definition.lockId() == null)) {
+			throw new InvalidUsageException(
+					"Neither leader-election.group nor spring.application.name is set: applications on one database that set neither would elect one common leader, and leader work of the others would not run.",
+					"Set spring.application.name, or leader-election.group if the name differs between instances of the application.");
+		}
 		int count = this.definitions.all().size();
 		if (count > MANY_ELECTIONS && !isTable()) {
 			logger.warn("There are " + count + " elections, so the leader and each standby of all of them keep " + count

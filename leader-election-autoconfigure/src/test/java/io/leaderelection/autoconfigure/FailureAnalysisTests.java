@@ -245,8 +245,10 @@ class FailureAnalysisTests {
 	}
 
 	private static void fail(Class<?> application, String... arguments) {
-		assertThatException().isThrownBy(
-				() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE).run(arguments).close());
+		assertThatException().isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
+			.properties("spring.application.name=shop")
+			.run(arguments)
+			.close());
 	}
 
 	@Configuration(proxyBeanMethods = false)

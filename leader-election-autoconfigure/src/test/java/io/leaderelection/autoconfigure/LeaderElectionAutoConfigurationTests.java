@@ -261,20 +261,14 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	@Test
-	void warnsWhenNothingDefinesTheGroup(CapturedOutput output) {
-		postgreSql().run((context) -> assertThat(output)
-			.contains("Neither leader-election.group nor spring.application.name is set"));
-	}
-
-	@Test
-	void doesNotWarnWhenSomethingDefinesTheGroup(CapturedOutput output) {
-		postgreSql().withPropertyValues("spring.application.name=shop")
-			.run((context) -> assertThat(context).hasNotFailed());
-		postgreSql().withPropertyValues("leader-election.group=shop")
-			.run((context) -> assertThat(context).hasNotFailed());
-		postgreSql().withPropertyValues("leader-election.lock-id=1")
-			.run((context) -> assertThat(context).hasNotFailed());
-		assertThat(output).doesNotContain("Neither leader-election.group");
+	void somethingMustDefineTheGroup() {
+		ApplicationContextRunner unnamed = postgreSql().withPropertyValues("spring.application.name=");
+		unnamed.run((context) -> assertThat(context).getFailure()
+			.rootCause()
+			.isInstanceOf(InvalidUsageException.class)
+			.hasMessageStartingWith("Neither leader-election.group nor spring.application.name is set"));
+		unnamed.withPropertyValues("leader-election.group=shop").run((context) -> assertThat(context).hasNotFailed());
+		unnamed.withPropertyValues("leader-election.lock-id=1").run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
@@ -290,7 +284,8 @@ class LeaderElectionAutoConfigurationTests {
 
 	private ApplicationContextRunner postgreSql() {
 		return this.contextRunner.withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
-			.withPropertyValues("spring.datasource.url=jdbc:postgresql://localhost:1/unreachable");
+			.withPropertyValues("spring.datasource.url=jdbc:postgresql://localhost:1/unreachable",
+					"spring.application.name=shop");
 	}
 
 	@Configuration(proxyBeanMethods = false)
