@@ -19,6 +19,7 @@ package io.leaderelection.integration;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.time.Clock;
 import java.time.Duration;
@@ -47,7 +48,9 @@ import io.leaderelection.testsupport.TestClock;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.mockito.Mockito;
 
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Value;
@@ -60,8 +63,10 @@ import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.util.Assert;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.mock;
 
 /**
  * Nodes with a durable schedule that writes its fires.
@@ -203,6 +208,7 @@ abstract class AbstractDurableScheduleTests {
 				@Value("${spring.datasource.password}") String password, @Value("${faulty}") String fault) {
 			FaultyDataSource dataSource = new FaultyDataSource(new DriverManagerDataSource(url, username, password));
 			dataSource.reachable = !fault.equals("unreachable");
+			dataSource.product = fault.startsWith("H2") ? fault : null;
 			return dataSource;
 		}
 
@@ -276,6 +282,9 @@ abstract class AbstractDurableScheduleTests {
 
 		volatile boolean reachable;
 
+		/** The name of another database, which takes no statement of PostgreSQL. */
+		@Nullable String product;
+
 		/** Whether the next connection that commits is cut before it has the answer. */
 		final AtomicBoolean cut = new AtomicBoolean();
 
@@ -292,7 +301,14 @@ abstract class AbstractDurableScheduleTests {
 			return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
 					(proxy, method, arguments) -> {
 						try {
+							Assert.state(this.product == null || !method.getName().endsWith("Statement"),
+									"Syntax error");
 							Object result = method.invoke(target, arguments);
+							if (this.product != null && result instanceof DatabaseMetaData) {
+								return Mockito.when(mock(DatabaseMetaData.class).getDatabaseProductName())
+									.thenReturn(this.product)
+									.getMock();
+							}
 							if (method.getName().equals("commit") && this.cut.getAndSet(false)) {
 								target.close();
 								throw new SQLException("An I/O error occurred while sending to the backend.", "08006");

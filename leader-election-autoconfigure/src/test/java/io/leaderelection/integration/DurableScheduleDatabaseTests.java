@@ -110,10 +110,17 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 			.hasMessageContaining("leader-election.fencing=off");
 	}
 
-	@Test
-	void otherDatabaseIsRefused() {
-		assertRefused(() -> start(InTransaction.class, withOwnConnection("spring.datasource.url=" + createOther())))
+	@ParameterizedTest
+	@ValueSource(strings = { "PostgreSQL", "H2" })
+	void otherDatabaseIsRefusedAndNotChanged(String product) {
+		String other = createOther();
+		assertRefused(() -> start(InTransaction.class,
+				withOwnConnection("faulty=" + product, "spring.datasource.url=" + other)))
 			.hasMessageContaining("not on the election database");
+		assertThat(JdbcClient.create(new DriverManagerDataSource(other, this.server.username(), this.server.password()))
+			.sql("SELECT relname FROM pg_class WHERE relname = '%s_schedule'".formatted(TABLE))
+			.query(String.class)
+			.list()).isEmpty();
 	}
 
 	/**

@@ -209,12 +209,13 @@ class FunctionPrivilegesTests {
 					"xid8in");
 	}
 
-	@Test
-	void missingFunctionOfDurableSchedulesRefusesTheStart() {
-		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", "pg_xact_status");
+	@ParameterizedTest
+	@ValueSource(strings = { "pg_xact_status", "has_schema_privilege" })
+	void missingFunctionOfDurableSchedulesRefusesTheStart(String function) {
+		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
 		assertThat(catchThrowable(() -> this.database.start("advisory-lock").close())).rootCause()
 			.hasMessageContaining("The role \"" + this.role + "\" lacks privileges on the table")
-			.hasMessageContaining("permission denied for function pg_xact_status");
+			.hasMessageContaining("permission denied for function " + function);
 	}
 
 	/**

@@ -16,6 +16,7 @@
 
 package io.leaderelection.schedule;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
@@ -29,7 +30,6 @@ import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.util.Assert;
 
 /**
  * {@link ScheduleStore} in a table of the election database. All its transactions are
@@ -80,8 +80,21 @@ final class JdbcScheduleStore extends ScheduleStore {
 						"Set a shorter leader-election.group, or a shorter name of the election.");
 			}
 		}
-		jobs.forEach((job) -> this.table.resolve(transactions(job).dataSource()));
-		jobs.forEach((job) -> transactions(job).areOnElectionDatabase());
+		jobs.forEach((job) -> table(transactions(job)));
+	}
+
+	/**
+	 * Return the table, which is looked for on the election database only.
+	 */
+	private String table(ClaimTransactions claims) {
+		if (!claims.areOnElectionDatabase()) {
+			// Or fails to connect, which is the reason
+			claims.jdbc().execute((Connection connection) -> {
+				throw new IllegalStateException(
+						"The database of the transaction manager '" + claims.manager() + "' is not known yet");
+			});
+		}
+		return this.table.resolve(claims.dataSource());
 	}
 
 	private ClaimTransactions transactions(DurableJob job) {
@@ -126,9 +139,7 @@ final class JdbcScheduleStore extends ScheduleStore {
 	@Override
 	void execute(DurableJob job, Leadership leadership, boolean own, Operation operation) throws Throwable {
 		ClaimTransactions claims = transactions(job);
-		String table = this.table.resolve(claims.dataSource());
-		Assert.state(claims.areOnElectionDatabase(),
-				() -> "The database of the transaction manager '" + claims.manager() + "' is not known yet");
+		String table = table(claims);
 		String election = this.electionKeys.apply(leadership.getElection());
 		JdbcRow row = new JdbcRow(claims, table, this.longestIdle, this.longestSkew, election);
 		try {

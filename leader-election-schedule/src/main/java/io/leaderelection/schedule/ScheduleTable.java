@@ -138,6 +138,14 @@ final class ScheduleTable {
 			compare(connection, found);
 			return found;
 		}
+		catch (SQLException ex) {
+			switch (String.valueOf(ex.getSQLState())) {
+				case "42703" -> throw unsuitable(words(ex));
+				case "42501" -> throw privileges(connection.getMetaData().getUserName(),
+						", or on a function (docs/operations/security.md): " + words(ex));
+				default -> throw ex;
+			}
+		}
 		finally {
 			connection.setAutoCommit(autoCommit);
 		}
@@ -203,14 +211,6 @@ final class ScheduleTable {
 			}
 			statement.executeQuery(COLUMNS.formatted(found)).close();
 			return found;
-		}
-		catch (SQLException ex) {
-			switch (String.valueOf(ex.getSQLState())) {
-				case "42703" -> throw unsuitable(words(ex));
-				case "42501" -> throw privileges(connection.getMetaData().getUserName(),
-						", or on a function (docs/operations/security.md): " + words(ex));
-				default -> throw ex;
-			}
 		}
 	}
 
