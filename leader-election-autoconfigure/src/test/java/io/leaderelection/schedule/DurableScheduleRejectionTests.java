@@ -73,6 +73,7 @@ class DurableScheduleRejectionTests {
 			NoDuration; which is not a positive duration; PT6H
 			Placeholder; cannot be resolved; Set the property
 			Cron; a cron expression that is not valid; Correct the attribute
+			Never; 0 0 0 30 2 *', which never fires; Correct the attribute
 			Zone; a cron expression that is not valid; Correct the attribute
 			""")
 	void applicationDoesNotStart(String name, String description, String action) throws Exception {
@@ -352,6 +353,14 @@ class DurableScheduleRejectionTests {
 		@LeaderOnly
 		@DurableSchedule
 		@Scheduled(cron = "now and then")
+		void run() {
+		}
+
+	}
+
+	static class Never {
+
+		@DurableSchedule(cron = "0 0 0 30 2 *")
 		void run() {
 		}
 

@@ -98,14 +98,18 @@ record JobDefinition(String name, FireTimes times, Misfire misfire, @Nullable St
 				return null;
 			}
 			String zone = resolve("zone", scheduled.zone());
+			String reason = "a cron expression '" + expression + "', which never fires";
 			try {
-				return new Cron(CronExpression.parse(expression), StringUtils.hasText(zone)
+				Cron cron = new Cron(CronExpression.parse(expression), StringUtils.hasText(zone)
 						? StringUtils.parseTimeZoneString(zone).toZoneId() : ZoneId.systemDefault());
+				if (cron.next(this.schedules.now()) != null) {
+					return cron;
+				}
 			}
 			catch (IllegalArgumentException | DateTimeException ex) {
-				throw invalid("a cron expression that is not valid: " + ex.getMessage(),
-						"Correct the attribute 'cron' or 'zone' of @Scheduled.");
+				reason = "a cron expression that is not valid: " + ex.getMessage();
 			}
+			throw invalid(reason, "Correct the attribute 'cron' or 'zone' of @Scheduled.");
 		}
 
 		private @Nullable Duration within(DurableSchedule annotation) {
