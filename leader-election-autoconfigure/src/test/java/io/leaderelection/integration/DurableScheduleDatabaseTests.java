@@ -39,6 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -311,6 +312,17 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 				node.close();
 			}
 		}
+	}
+
+	@Test
+	void dataSourceOfTheTransactionManagerMayBeReplaced() {
+		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=true")).awaitLeader();
+		run(node);
+		FaultyDataSource replaced = node.context().getBean(FaultyDataSource.class);
+		node.context().getBean(DataSourceTransactionManager.class).setDataSource(replaced.getTargetDataSource());
+		clock.set("2026-05-02T02:00:00Z");
+		run(node);
+		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
 	}
 
 	@Test

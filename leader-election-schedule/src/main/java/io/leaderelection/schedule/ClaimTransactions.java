@@ -17,6 +17,7 @@
 package io.leaderelection.schedule;
 
 import java.time.Instant;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -37,14 +38,12 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  * @param job the job
  * @param manager the name of their transaction manager
  * @param fencing determines whether they are fenced
- * @param dataSource their data source
- * @param jdbc executes statements in them
  * @param joined the transactions of claims together with the work
  * @param own the transactions of other claims
  * @param reported the last fires that were reported, since they are ahead
  */
-record ClaimTransactions(DurableJob job, String manager, TransactionFencing fencing, DataSource dataSource,
-		JdbcTemplate jdbc, JobTransaction.Transactions joined, JobTransaction.Transactions own, Set<Instant> reported) {
+record ClaimTransactions(DurableJob job, String manager, TransactionFencing fencing, JobTransaction.Transactions joined,
+		JobTransaction.Transactions own, Set<Instant> reported) {
 
 	/**
 	 * Return the transactions of a job.
@@ -67,15 +66,27 @@ record ClaimTransactions(DurableJob job, String manager, TransactionFencing fenc
 			.filter((candidate) -> beanFactory.containsBean(candidate) && beanFactory.getBean(candidate) == manager)
 			.findFirst()
 			.orElseThrow(() -> unfenced(job, manager.toString(), fencing));
-		DataSource dataSource = fencing.dataSource(name);
-		if (dataSource == null) {
+		if (fencing.dataSource(name) == null) {
 			throw unfenced(job, name, fencing);
 		}
-		return new ClaimTransactions(job, name, fencing, dataSource, new JdbcTemplate(dataSource),
-				transaction.joined(manager),
+		return new ClaimTransactions(job, name, fencing, transaction.joined(manager),
 				new JobTransaction.Transactions(manager,
 						new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW)),
 				ConcurrentHashMap.newKeySet());
+	}
+
+	/**
+	 * Return their data source, which the application may replace.
+	 */
+	DataSource dataSource() {
+		return Objects.requireNonNull(this.fencing.dataSource(this.manager));
+	}
+
+	/**
+	 * Return what executes statements in them.
+	 */
+	JdbcTemplate jdbc() {
+		return new JdbcTemplate(dataSource());
 	}
 
 	/**
