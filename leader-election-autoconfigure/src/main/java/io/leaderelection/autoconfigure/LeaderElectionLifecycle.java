@@ -218,6 +218,15 @@ final class LeaderElectionLifecycle implements SmartLifecycle, DisposableBean, A
 		}
 	}
 
+	/**
+	 * A hand-over must not wait for the thread that closes the context, and begins before
+	 * this thread stops beans.
+	 */
+	@Override
+	public boolean supportsAsyncExecution() {
+		return false;
+	}
+
 	private CompletableFuture<?> stop(DefaultLeaderElector elector) {
 		CompletableFuture<?> stopped = elector.stop();
 		this.services.handingOver(elector, stopped, longestStop());

@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.integration.LocalNode.NodeConfiguration;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -37,8 +38,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.event.SimpleApplicationEventMulticaster;
+import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -219,9 +223,10 @@ class HandOverTests {
 		}
 	}
 
-	@Test
-	void contextMayBeClosedFromInsideLeaderWork() {
-		LocalNode node = start();
+	@ParameterizedTest
+	@ValueSource(classes = { NodeConfiguration.class, AsynchronousEvents.class })
+	void contextMayBeClosedFromInsideLeaderWork(Class<?> configuration) {
+		LocalNode node = LocalNode.start(this.server, configuration, this.group);
 		try (LocalNode next = start()) {
 			long start = System.nanoTime();
 			assertThat(node.elector().runIfLeader(node::close)).isTrue();
@@ -291,6 +296,18 @@ class HandOverTests {
 				WHERE l.locktype = 'advisory' AND l.granted AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
 				  AND a.application_name LIKE 'leader-election default %'
 				""");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class AsynchronousEvents {
+
+		@Bean
+		SimpleApplicationEventMulticaster applicationEventMulticaster(BeanFactory beanFactory) {
+			SimpleApplicationEventMulticaster multicaster = new SimpleApplicationEventMulticaster(beanFactory);
+			multicaster.setTaskExecutor(new SimpleAsyncTaskExecutor());
+			return multicaster;
+		}
+
 	}
 
 	/**
