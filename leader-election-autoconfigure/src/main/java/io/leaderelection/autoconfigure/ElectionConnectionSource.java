@@ -331,7 +331,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 			return new InvalidUsageException(
 					"There is no JDBC driver on the class path for the URL of the elections, "
 							+ JdbcUrl.withoutSecrets(target.url()) + ".",
-					"Add the dependency org.postgresql:postgresql, or correct the URL.", cause);
+					"Add the dependency org.postgresql:postgresql, or use a URL of the form "
+							+ "jdbc:postgresql://host/database.",
+					cause);
 		}
 
 		@Override

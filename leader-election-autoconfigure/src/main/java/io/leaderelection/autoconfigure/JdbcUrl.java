@@ -25,26 +25,29 @@ import java.util.regex.Pattern;
  */
 final class JdbcUrl {
 
-	/** Also with the prefix of a driver that wraps the PostgreSQL driver. */
-	private static final Pattern POSTGRESQL = Pattern.compile("jdbc:(?:[\\w.-]+:)*postgresql:.*",
+	/**
+	 * Also with the prefix of a driver that wraps the PostgreSQL driver, and whatever
+	 * only such a driver knows.
+	 */
+	private static final Pattern POSTGRESQL = Pattern.compile("(?!jdbc:).*|jdbc:(?:[\\w.-]+:)*postgresql:.*",
 			Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
 	private static final Pattern HOSTS = Pattern.compile("postgresql:(?:[\\d.]+:)?//([^/?]*)",
 			Pattern.CASE_INSENSITIVE);
 
 	/** What cannot hold credentials, up to the parameters. */
-	private static final Pattern PUBLIC = Pattern
-		.compile("(?iU)jdbc:(?:" + "(?:[\\w.-]++:)++//(?:[\\w.,-]|\\[[\\da-f:.]++]|:\\d++(?![^,/;]))*+(?:/[\\w.%-]*+)*+"
-				+ "|(?:[\\w-]++:)*?(?:postgresql|h2:[a-z]++|hsqldb:[a-z]++):[\\w.%~/-]*+)(?=$|[?;][^@]*(?:=|$))");
+	private static final Pattern PUBLIC = Pattern.compile("(?iU)jdbc[\\w-]*+:(?:"
+			+ "(?:[\\w.-]++:)++//(?:[\\w.,-]|\\[[\\da-f:.]++]|:\\d++(?![^,/;]))*+(?:/[\\w.%-]*+)*+"
+			+ "|(?:[\\w-]++:)*?(?:postgresql|h2:[a-z]++|hsqldb:[a-z]++):[\\w.%~/-]*+)(?=$|[?;][^@]*(?:=|$))");
 
 	/** What the driver parses without logging a part of it that may be a password. */
 	private static final Pattern WELL_FORMED = Pattern.compile("jdbc:postgresql:(?:"
 			+ "//(?:(?:\\[[^]@/?]*+]|[^:@,/?]*+|[\\da-fA-F]*+:[\\da-fA-F]*+:[\\da-fA-F:.]*?)(?::\\d*+)?(?:,|(?=/)))++/"
 			+ "|/?(?!/))[^/?;]*+(?:\\?.*+)?", Pattern.DOTALL);
 
-	private static final Pattern DRIVER = Pattern.compile("(?i)^jdbc:[\\w-]+:");
+	private static final Pattern DRIVER = Pattern.compile("(?i)^jdbc[\\w-]*:[\\w-]+:");
 
-	private static final Pattern URL = Pattern.compile("(?i)jdbc:.*", Pattern.DOTALL);
+	private static final Pattern URL = Pattern.compile("(?i)jdbc[\\w-]*:.*", Pattern.DOTALL);
 
 	private JdbcUrl() {
 	}
@@ -58,6 +61,9 @@ final class JdbcUrl {
 		return url.startsWith("jdbc:postgresql:");
 	}
 
+	/**
+	 * Return whether the URL may be for PostgreSQL, which only a connection can tell.
+	 */
 	static boolean isPostgreSql(String url) {
 		return POSTGRESQL.matcher(url).matches();
 	}

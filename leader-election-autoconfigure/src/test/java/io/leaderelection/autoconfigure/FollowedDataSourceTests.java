@@ -301,6 +301,7 @@ class FollowedDataSourceTests {
 			@Override
 			DataSource create() {
 				HikariDataSource pool = hikari(new HikariDataSource());
+				pool.setJdbcUrl(server.jdbcUrl().replace("jdbc:", RoleDriver.PREFIX));
 				pool.setDriverClassName(RoleDriver.class.getName());
 				pool.setCredentials(Credentials.of("nobody", "nothing"));
 				return pool;
@@ -625,9 +626,16 @@ class FollowedDataSourceTests {
 	}
 
 	/**
-	 * A driver that connects with credentials of its own.
+	 * A driver that connects with credentials of its own, as that of AWS Secrets Manager.
 	 */
 	public static class RoleDriver extends org.postgresql.Driver {
+
+		private static final String PREFIX = "jdbc-secretsmanager:";
+
+		@Override
+		public boolean acceptsURL(String url) {
+			return super.acceptsURL(url.replace(PREFIX, "jdbc:"));
+		}
 
 		@Override
 		public Connection connect(String url, Properties properties) throws SQLException {
@@ -635,7 +643,7 @@ class FollowedDataSourceTests {
 			own.putAll(properties);
 			own.setProperty("user", ROLE);
 			own.setProperty("password", "secret");
-			return super.connect(url, own);
+			return super.connect(url.replace(PREFIX, "jdbc:"), own);
 		}
 
 	}

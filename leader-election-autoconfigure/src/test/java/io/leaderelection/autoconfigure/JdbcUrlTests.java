@@ -36,14 +36,13 @@ class JdbcUrlTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "jdbc:postgresql://host/db", "jdbc:postgresql:db", "jdbc:postgresql://h1,h2/db?a=b",
 			"jdbc:aws-wrapper:postgresql://host/db", "jdbc:otel:postgresql://host/db", "jdbc:tc:postgresql:18:///db",
-			"jdbc:p6spy:postgresql://host/db" })
-	void knowsPostgreSqlAlsoBehindWrappers(String url) {
+			"jdbc:p6spy:postgresql://host/db", "jdbc-secretsmanager:postgresql://host/db", "prod/db-secret" })
+	void acceptsPostgreSqlAlsoBehindWrappers(String url) {
 		assertThat(JdbcUrl.isPostgreSql(url)).isTrue();
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "jdbc:h2:mem:test;MODE=PostgreSQL", "jdbc:mysql://host/db", "postgresql://host/db",
-			"jdbc:oracle:thin:@host", "" })
+	@ValueSource(strings = { "jdbc:h2:mem:test;MODE=PostgreSQL", "jdbc:mysql://host/db", "jdbc:oracle:thin:@host" })
 	void knowsWhatIsNotPostgreSql(String url) {
 		assertThat(JdbcUrl.isPostgreSql(url)).isFalse();
 	}
@@ -69,7 +68,9 @@ class JdbcUrlTests {
 			"jdbc:oracle:thin:scott/tiger@//h, jdbc:oracle:(hidden)",
 			"jdbc:oracle:thin:scott/tiger, jdbc:oracle:(hidden)", "jdbc:postgresql:u:p, jdbc:postgresql:(hidden)",
 			"jdbc:postgresql://u:12345?x=1@host/db, jdbc:postgresql:(hidden)",
-			"jdbc:tc:postgresql:18:///db, jdbc:tc:postgresql:18:///db", "postgres://u:p@h/db, (hidden)" })
+			"jdbc:tc:postgresql:18:///db, jdbc:tc:postgresql:18:///db",
+			"jdbc-secretsmanager:postgresql://h/db?password=p, jdbc-secretsmanager:postgresql://h/db",
+			"jdbc-secretsmanager:mysql://u:p@h, jdbc-secretsmanager:mysql:(hidden)", "postgres://u:p@h/db, (hidden)" })
 	void hidesSecrets(String url, String expected) {
 		assertThat(JdbcUrl.withoutSecrets(url)).isEqualTo(expected);
 	}
