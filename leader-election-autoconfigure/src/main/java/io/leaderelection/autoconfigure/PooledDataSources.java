@@ -58,34 +58,36 @@ final class PooledDataSources {
 	private static final boolean HIKARI_PRESENT = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource",
 			CLASS_LOADER);
 
-	private static final List<Class<?>> POOLS = present("com.mchange.v2.c3p0.PooledDataSource",
+	private static final List<Class<?>> POOLS = present(List.of("com.mchange.v2.c3p0.PooledDataSource",
 			"com.zaxxer.hikari.HikariDataSource", "io.agroal.api.AgroalDataSource", "oracle.ucp.jdbc.PoolDataSource",
-			"org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSourceProxy",
-			"org.postgresql.ds.PGPoolingDataSource", "org.vibur.dbcp.ViburDBCPDataSource");
+			"org.apache.commons.dbcp2.BasicDataSource", "org.apache.tomcat.dbcp.dbcp2.BasicDataSource",
+			"org.apache.tomcat.jdbc.pool.DataSourceProxy", "org.postgresql.ds.PGPoolingDataSource",
+			"org.vibur.dbcp.ViburDBCPDataSource"));
 
 	/**
-	 * What is followed besides HikariCP. Exactly these classes, since subclasses may
-	 * obtain their credentials elsewhere.
+	 * What is followed besides HikariCP, also of the class loader of a container. Exactly
+	 * these classes, since subclasses may obtain their credentials elsewhere.
 	 */
-	private static final List<Class<?>> FOLLOWED = present("org.apache.commons.dbcp2.BasicDataSource",
-			"org.apache.tomcat.jdbc.pool.DataSource", "org.postgresql.ds.PGPoolingDataSource",
-			"org.postgresql.ds.PGSimpleDataSource", DriverManagerDataSource.class.getName(),
-			SimpleDriverDataSource.class.getName(), SingleConnectionDataSource.class.getName());
+	private static final List<String> FOLLOWED = List.of("org.apache.commons.dbcp2.BasicDataSource",
+			"org.apache.tomcat.dbcp.dbcp2.BasicDataSource", "org.apache.tomcat.jdbc.pool.DataSource",
+			"org.postgresql.ds.PGPoolingDataSource", "org.postgresql.ds.PGSimpleDataSource",
+			DriverManagerDataSource.class.getName(), SimpleDriverDataSource.class.getName(),
+			SingleConnectionDataSource.class.getName());
 
 	/** Each call decides which target or user they use. */
 	private static final List<Class<?>> UNDECIDED = List.of(AbstractRoutingDataSource.class,
 			UserCredentialsDataSourceAdapter.class);
 
 	/** Pools come first, since they may be wrappers of what they connect with. */
-	private static final List<Class<?>> TARGETS = Stream.of(POOLS, FOLLOWED, List.of(DataSource.class))
+	private static final List<Class<?>> TARGETS = Stream.of(POOLS, present(FOLLOWED), List.of(DataSource.class))
 		.<Class<?>>flatMap(List::stream)
 		.toList();
 
 	private PooledDataSources() {
 	}
 
-	private static List<Class<?>> present(String... names) {
-		return Stream.of(names)
+	private static List<Class<?>> present(List<String> names) {
+		return names.stream()
 			.filter((name) -> ClassUtils.isPresent(name, CLASS_LOADER))
 			.<Class<?>>map((name) -> ClassUtils.resolveClassName(name, CLASS_LOADER))
 			.toList();
@@ -111,7 +113,7 @@ final class PooledDataSources {
 	}
 
 	private static boolean isFollowed(DataSource dataSource) {
-		return FOLLOWED.contains(dataSource.getClass()) || (HIKARI_PRESENT && Hikari.isFollowed(dataSource));
+		return FOLLOWED.contains(dataSource.getClass().getName()) || (HIKARI_PRESENT && Hikari.isFollowed(dataSource));
 	}
 
 	/**

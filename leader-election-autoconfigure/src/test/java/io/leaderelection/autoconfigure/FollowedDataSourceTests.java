@@ -18,6 +18,8 @@ package io.leaderelection.autoconfigure;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -25,6 +27,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -48,6 +51,8 @@ import org.postgresql.ds.common.BaseDataSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.aop.target.SingletonTargetSource;
+import org.springframework.beans.BeanWrapper;
+import org.springframework.beans.BeanWrapperImpl;
 import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -65,6 +70,7 @@ import org.springframework.jdbc.datasource.embedded.ConnectionProperties;
 import org.springframework.jdbc.datasource.embedded.EmbeddedDatabaseConfigurer;
 import org.springframework.jdbc.datasource.embedded.EmbeddedDatabaseFactory;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
+import org.springframework.util.ClassUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -321,6 +327,25 @@ class FollowedDataSourceTests {
 				pool.setConnectionInitSqls(List.of("SELECT 1", INIT_SQL));
 				pool.setConnectionProperties("options=" + OPTIONS);
 				return pool;
+			}
+
+		},
+
+		DBCP_OF_TOMCAT(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES) {
+
+			@Override
+			DataSource create() {
+				// By JNDI, of the class loader of the container
+				Class<?> type = org.apache.tomcat.dbcp.dbcp2.BasicDataSource.class;
+				URL[] jars = Stream.of(type, org.apache.juli.logging.LogFactory.class)
+					.map((each) -> each.getProtectionDomain().getCodeSource().getLocation())
+					.toArray(URL[]::new);
+				ClassLoader container = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader());
+				BeanWrapper pool = new BeanWrapperImpl(ClassUtils.resolveClassName(type.getName(), container));
+				pool.setPropertyValues(
+						Map.of("url", server.jdbcUrl(), "username", ROLE, "password", "secret", "defaultSchema", SCHEMA,
+								"connectionInitSqls", List.of(INIT_SQL), "connectionProperties", "options=" + OPTIONS));
+				return (DataSource) pool.getWrappedInstance();
 			}
 
 		},
