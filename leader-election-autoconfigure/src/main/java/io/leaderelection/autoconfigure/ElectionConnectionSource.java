@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.support.JdbcUtils;
 import org.springframework.util.StringUtils;
 
@@ -119,6 +120,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 		catch (SQLException ex) {
 			throw JdbcUrl.withoutSecrets(ex);
 		}
+		catch (RuntimeException ex) {
+			throw JdbcUrl.withoutSecrets(new SQLException(ex.getMessage(), "08001", ex));
+		}
 	}
 
 	@Override
@@ -138,7 +142,13 @@ final class ElectionConnectionSource implements ConnectionSource {
 	 */
 	String describe() {
 		Origin resolved = this.origin;
-		return (resolved != null) ? resolved.describe() : "unknown";
+		try {
+			return (resolved != null) ? resolved.describe() : "unknown";
+		}
+		catch (RuntimeException ex) {
+			// Without credentials for now
+			return "unknown";
+		}
 	}
 
 	private Origin resolve() {
@@ -205,6 +215,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 		ConnectionTarget target;
 		try {
 			target = PooledDataSources.derive(dataSource);
+		}
+		catch (DataAccessResourceFailureException ex) {
+			throw ex;
 		}
 		catch (RuntimeException ex) {
 			DataSource root = PooledDataSources.root(dataSource);
@@ -293,7 +306,15 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 		@Override
 		public void check() {
-			driver(this.target.get());
+			try {
+				driver(this.target.get());
+			}
+			catch (InvalidUsageException ex) {
+				throw ex;
+			}
+			catch (RuntimeException ex) {
+				// Without credentials for now. The first connection asks again
+			}
 		}
 
 		@Override

@@ -36,6 +36,7 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.DirectFieldAccessor;
 import org.springframework.beans.PropertyAccessorFactory;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
@@ -258,8 +259,16 @@ final class PooledDataSources {
 
 		static ConnectionTarget derive(DataSource root) {
 			HikariDataSource pool = (HikariDataSource) root;
-			Credentials credentials = HikariCredentials.of(pool);
-			return target(pool).with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
+			ConnectionTarget target = target(pool);
+			Credentials credentials;
+			try {
+				credentials = HikariCredentials.of(pool);
+			}
+			catch (RuntimeException ex) {
+				// A service may be unreachable
+				throw new DataAccessResourceFailureException("The pool has no credentials: " + ex.getMessage(), ex);
+			}
+			return target.with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
 					pool.getConnectionInitSql());
 		}
 

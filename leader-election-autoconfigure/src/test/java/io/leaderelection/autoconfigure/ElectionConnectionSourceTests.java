@@ -24,11 +24,13 @@ import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.logging.Logger;
 
 import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.util.Credentials;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import org.apache.commons.dbcp2.BasicDataSource;
@@ -52,6 +54,7 @@ import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.util.Assert;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -143,6 +146,30 @@ class ElectionConnectionSourceTests {
 		pool.getHikariConfigMXBean().setPassword("rotated");
 		source.connect(NO_SETTINGS);
 		assertThat(this.driver.properties).containsEntry("password", "rotated");
+	}
+
+	@Test
+	void credentialsThatFailForAMomentAreAskedForAgain() throws SQLException {
+		AtomicBoolean fails = new AtomicBoolean(true);
+		HikariDataSource pool = new HikariDataSource() {
+
+			@Override
+			public Credentials getCredentials() {
+				Assert.state(!fails.get(), "no token");
+				return Credentials.of("app", "token");
+			}
+
+		};
+		pool.setJdbcUrl(URL);
+		ElectionConnectionSource source = source(pool);
+		source.check();
+		assertThat(source.describe()).isEqualTo("unknown");
+		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> source.connect(NO_SETTINGS))
+			.withMessageContaining("no token")
+			.returns("08001", SQLException::getSQLState);
+		fails.set(false);
+		source.connect(NO_SETTINGS);
+		assertThat(this.driver.properties).containsEntry("password", "token");
 	}
 
 	@Test

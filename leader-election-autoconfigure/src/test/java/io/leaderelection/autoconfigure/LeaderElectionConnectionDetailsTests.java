@@ -22,6 +22,7 @@ import java.util.Map;
 import javax.sql.DataSource;
 
 import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.engine.DefaultLeaderElector;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -86,6 +87,17 @@ class LeaderElectionConnectionDetailsTests {
 					assertThat(failure.getAction()).contains("the URL of the LeaderElectionConnectionDetails")
 						.doesNotContain("leader-election.datasource.url");
 				}));
+	}
+
+	@Test
+	void ofABeanThatFailAreLikeAnUnreachableDatabase() {
+		LeaderElectionConnectionDetails failing = mock(LeaderElectionConnectionDetails.class);
+		given(failing.getJdbcUrl()).willReturn("jdbc:postgresql://localhost:1/db");
+		given(failing.getPassword()).willThrow(new IllegalStateException("no token"));
+		this.contextRunner.withBean(LeaderElectionConnectionDetails.class, () -> failing)
+			.run((context) -> assertThat(context).getBean(DefaultLeaderElector.class)
+				.extracting((elector) -> elector.status().problem())
+				.hasToString("The database for leader election cannot be reached: no token"));
 	}
 
 	@Test
