@@ -28,6 +28,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
@@ -43,8 +44,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.BeanCreationException;
-import org.springframework.boot.WebApplicationType;
-import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.AbstractFactoryBean;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -53,6 +55,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -65,6 +68,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.ReactiveTransaction;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionTimedOutException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
@@ -239,7 +243,7 @@ class FencingCoverageTests {
 		});
 		assertThat(fencing.coverage()).doesNotContainKey(name);
 		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=required")) {
-			assertThatExceptionOfType(BeanCreationException.class)
+			assertThatExceptionOfType(InvalidUsageException.class)
 				.isThrownBy(() -> child(context, Reactive.class, (child) -> {
 				}))
 				.withMessageContaining("'reactive of ")
@@ -247,11 +251,23 @@ class FencingCoverageTests {
 		}
 	}
 
+	@ParameterizedTest
+	@ValueSource(classes = { Replaced.class, EarlyProduct.class })
+	void transactionManagerWhoseCreationIsNotSeenIsFenced(Class<?> configuration) {
+		try (ConfigurableApplicationContext context = start(configuration)) {
+			assertThatExceptionOfType(LeadershipLostException.class)
+				.isThrownBy(() -> insertLate(context, "transactionManager"));
+			assertThat(rows(server.database())).isZero();
+			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED));
+		}
+	}
+
 	private static String child(ConfigurableApplicationContext parent, Class<?> configuration,
 			Consumer<ConfigurableApplicationContext> test) {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(configuration).parent(parent)
-			.web(WebApplicationType.NONE)
-			.run()) {
+		try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+			context.setParent(parent);
+			context.register(configuration);
+			context.refresh();
 			test.accept(context);
 			return context.getId();
 		}
@@ -369,6 +385,8 @@ class FencingCoverageTests {
 	void listenersThatCannotBeAddedToAreKept() {
 		try (ConfigurableApplicationContext context = start(FixedListeners.class)) {
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "fixed"));
+			// Although the cleanup of the connection commits if another listener fails
+			assertThat(rows(server.database())).isZero();
 			assertThat(context.getBean("fixed", DataSourceTransactionManager.class).getTransactionExecutionListeners())
 				.contains(FixedListeners.listener);
 		}
@@ -601,13 +619,74 @@ class FencingCoverageTests {
 	static class FixedListeners {
 
 		private static final TransactionExecutionListener listener = new TransactionExecutionListener() {
+
+			@Override
+			public void beforeCommit(TransactionExecution transaction) {
+				throw new TransactionTimedOutException("late");
+			}
+
 		};
 
 		@Bean
 		DataSourceTransactionManager fixed() {
 			DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource(server.database()));
 			manager.setTransactionExecutionListeners(List.of(listener));
+			manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
 			return manager;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Replaced {
+
+		@Bean
+		static BeanPostProcessor replacing() {
+			return new BeanPostProcessor() {
+
+				@Override
+				public Object postProcessAfterInitialization(Object bean, String beanName) {
+					return (bean instanceof JdbcTransactionManager manager)
+							? new JdbcTransactionManager(manager.getDataSource()) : bean;
+				}
+
+			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class EarlyProduct {
+
+		record Early(PlatformTransactionManager manager) implements BeanPostProcessor, PriorityOrdered {
+
+			@Override
+			public int getOrder() {
+				return 0;
+			}
+
+		}
+
+		@Bean
+		static FactoryBean<DataSourceTransactionManager> transactionManager() {
+			return new AbstractFactoryBean<>() {
+
+				@Override
+				public Class<?> getObjectType() {
+					return DataSourceTransactionManager.class;
+				}
+
+				@Override
+				protected DataSourceTransactionManager createInstance() {
+					return new DataSourceTransactionManager(dataSource(server.database()));
+				}
+
+			};
+		}
+
+		@Bean
+		static Early early(PlatformTransactionManager manager) {
+			return new Early(manager);
 		}
 
 	}

@@ -41,6 +41,7 @@ import org.springframework.jdbc.support.SQLExceptionSubclassTranslator;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -119,13 +120,24 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 		// The existing list may be immutable
 		List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
-		listeners.add(this);
+		// First: another one may fail, whereupon the cleanup of the connection commits
+		listeners.add(0, this);
 		manager.setTransactionExecutionListeners(listeners);
 		if (this.registered && isRegistered()) {
 			logger.warn("The application has replaced the transaction execution listeners of '" + this.name
 					+ "', and with them the fence, which is registered again. Add listeners instead of replacing them");
 		}
 		this.registered = true;
+	}
+
+	/**
+	 * Return whether these are the transactions of a bean: that of the known manager, or
+	 * a proxy for it.
+	 */
+	boolean isFor(TransactionManager bean) {
+		register();
+		return this.manager == null || !(bean instanceof ConfigurableTransactionManager configurable)
+				|| configurable.getTransactionExecutionListeners().contains(this);
 	}
 
 	private boolean isRegistered() {

@@ -40,7 +40,11 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.config.DestructionAwareBeanPostProcessor;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.event.ApplicationContextEvent;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.ConfigurableTransactionManager;
@@ -58,7 +62,8 @@ import org.springframework.util.function.SingletonSupplier;
  * among the {@link PriorityOrdered} processors, so that few transaction managers are
  * created before it.
  */
-public final class TransactionFencing implements BeanPostProcessor, SmartInitializingSingleton, PriorityOrdered {
+public final class TransactionFencing implements BeanPostProcessor, SmartInitializingSingleton, PriorityOrdered,
+		ApplicationListener<ApplicationContextEvent> {
 
 	private static final Log logger = LogFactory.getLog(TransactionFencing.class);
 
@@ -108,39 +113,57 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	}
 
 	/**
-	 * Return a processor for the transaction managers of a child context that has no
-	 * elections of its own.
-	 * @param context the id of the child
-	 * @return the processor
+	 * Fences the transaction managers of a child context that has no elections of its
+	 * own, also those that it creates later.
 	 */
-	public BeanPostProcessor ofChild(String context) {
-		return new DestructionAwareBeanPostProcessor() {
+	@Override
+	public void onApplicationEvent(ApplicationContextEvent event) {
+		if (!isEnabled() || !(event.getApplicationContext() instanceof ConfigurableApplicationContext context)
+				|| context.getBeanFactory().getBeanNamesForType(TransactionFencing.class, true, false).length > 0) {
+			return;
+		}
+		String suffix = " of " + context.getId();
+		if (event instanceof ContextRefreshedEvent) {
+			context.getBeanFactory().addBeanPostProcessor(new BeanPostProcessor() {
 
-			@Override
-			public Object postProcessAfterInitialization(Object bean, String beanName) {
-				return TransactionFencing.this.postProcessAfterInitialization(bean, name(beanName));
-			}
+				@Override
+				public Object postProcessAfterInitialization(Object bean, String beanName) {
+					return TransactionFencing.this.postProcessAfterInitialization(bean, beanName + suffix);
+				}
 
-			@Override
-			public boolean requiresDestruction(Object bean) {
-				return bean instanceof TransactionManager;
-			}
-
-			@Override
-			public void postProcessBeforeDestruction(Object bean, String beanName) {
-				remove(name(beanName));
-			}
-
-			private String name(String beanName) {
-				return beanName + " of " + context;
-			}
-
-		};
+			});
+			listenToAll(context.getBeanFactory(), suffix);
+		}
+		else if (event instanceof ContextClosedEvent) {
+			remove(suffix);
+		}
 	}
 
-	private synchronized void remove(String name) {
+	@Override
+	public boolean supportsAsyncExecution() {
+		return false;
+	}
+
+	/**
+	 * Listen to the transaction managers that exist, unless their creation was seen:
+	 * those that were created too early, products of a factory, and replacements by
+	 * another processor.
+	 */
+	private void listenToAll(ConfigurableListableBeanFactory beanFactory, String suffix) {
+		for (String name : beanFactory.getBeanNamesForType(TransactionManager.class, true, false)) {
+			if (beanFactory.containsSingleton(name)
+					&& beanFactory.getBean(name) instanceof TransactionManager manager) {
+				FencedTransactions known = this.managers.get(name + suffix);
+				if (known == null || !known.isFor(manager)) {
+					listen(manager, name + suffix);
+				}
+			}
+		}
+	}
+
+	private synchronized void remove(String suffix) {
 		Map<String, FencedTransactions> remaining = new LinkedHashMap<>(this.managers);
-		remaining.remove(name);
+		remaining.keySet().removeIf((name) -> name.endsWith(suffix));
 		this.managers = Collections.unmodifiableMap(remaining);
 	}
 
@@ -179,14 +202,10 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 		if (!isEnabled()) {
 			return;
 		}
+		listenToAll(this.beanFactory, "");
 		for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beanFactory,
 				TransactionManager.class, true, false)) {
-			boolean own = this.beanFactory.containsLocalBean(name);
-			if (own && !this.managers.containsKey(name)
-					&& this.beanFactory.getSingleton(name) instanceof TransactionManager manager) {
-				listen(manager, name);
-			}
-			else if (!own) {
+			if (!this.beanFactory.containsLocalBean(name)) {
 				addUnfenced(name, Coverage.NOT_REGISTERED);
 			}
 		}
