@@ -157,6 +157,12 @@ class LeaderOnlyRejectionTests {
 				rejected("result that is worked on later", generated(0, Callable.class),
 						deferred("java.util.concurrent.Callable"), RETURN_STAGE),
 				rejected("stream", generated(0, IntStream.class), deferred("java.util.stream.IntStream"), RETURN_STAGE),
+				rejected("array of publishers", generated(0, Mono[].class), deferred("reactor.core.publisher.Mono[]"),
+						RETURN_STAGE),
+				rejected("wildcard of publishers", ListOfPublishers.class,
+						deferred("java.util.List<? extends reactor.core.publisher.Mono<?>>").replace("Generated",
+								"ListOfPublishers"),
+						RETURN_STAGE),
 				rejected("publisher within a result",
 						generated(0, ResolvableType.forClassWithGenerics(Optional.class, Mono.class).getType()),
 						deferred("java.util.Optional<reactor.core.publisher.Mono>"), RETURN_STAGE),
@@ -522,6 +528,15 @@ class LeaderOnlyRejectionTests {
 
 		@LeaderOnly
 		void run();
+
+	}
+
+	static class ListOfPublishers {
+
+		@LeaderOnly
+		@Nullable List<? extends Mono<?>> run() {
+			return null;
+		}
 
 	}
 

@@ -53,6 +53,8 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -321,6 +323,19 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		run(node);
 		assertThat(status(node).failed()).isEqualTo(2);
 		assertThat(output).contains(reason).contains("or use claim = AFTER. Attempt 2 of 2");
+	}
+
+	@Test
+	void runInATransactionOfTheCallerIsRefusedWithoutSynchronizations() {
+		LocalNode node = start(InTransaction.class).awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		AbstractPlatformTransactionManager manager = node.context().getBean(AbstractPlatformTransactionManager.class);
+		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+		assertThatIllegalStateException()
+			.isThrownBy(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> run(node)))
+			.withMessageContaining("must not be called in a transaction");
+		assertThat(fires()).isEmpty();
 	}
 
 	private static void end(LocalNode node, End end) {

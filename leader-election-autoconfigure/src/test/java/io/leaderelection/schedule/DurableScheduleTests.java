@@ -32,6 +32,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
@@ -80,6 +81,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.tuple;
@@ -139,12 +141,14 @@ class DurableScheduleTests {
 	}
 
 	@Test
-	void runsBehindAdviceThatCallsItOnAnotherThread() {
+	void failsBehindAdviceThatCallsItOnAnotherThread() {
 		this.calledByTest.withBean(Moved.class).withBean(OtherThread.class).run((context) -> {
 			this.clock.set("2026-05-02T02:00:00Z");
-			context.getBean(Moved.class).run();
-			assertThat(runs).containsExactly("guarded");
-			assertThat(status(context).completed()).isOne();
+			assertThatException().isThrownBy(context.getBean(Moved.class)::run)
+				.withRootCauseInstanceOf(InvalidUsageException.class)
+				.withMessageContaining("on another thread than that of its run");
+			assertThat(runs).isEmpty();
+			assertThat(status(context).completed()).isZero();
 		});
 	}
 

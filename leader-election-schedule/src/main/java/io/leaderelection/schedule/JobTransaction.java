@@ -35,6 +35,7 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 /**
@@ -168,6 +169,8 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 		void execute(Operation operation) throws Throwable {
 			TransactionStatus status = this.manager.getTransaction(this.definition);
 			try {
+				// Not known before without synchronizations
+				Assert.state(status.isNewTransaction(), "A durable schedule must not be called in a transaction");
 				operation.run(status);
 			}
 			catch (Throwable ex) {

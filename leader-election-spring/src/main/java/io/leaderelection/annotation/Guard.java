@@ -245,6 +245,17 @@ final class Guard {
 	}
 
 	/**
+	 * Return the exception for a call of an advised method on another thread than that of
+	 * its advice, which would take the run for completed as soon as its own call returns.
+	 */
+	InvalidUsageException moved() {
+		return new InvalidUsageException(
+				"%s is called by other advice on another thread than that of its run, for which %s has no claim."
+					.formatted(this.method, this.advised),
+				"Remove the other advice from the method, and call a method of another bean that has it.");
+	}
+
+	/**
 	 * Return the exception for a subscriber whose work is cancelled.
 	 */
 	NotLeaderException cancellation(Work work) {
@@ -253,12 +264,13 @@ final class Guard {
 	}
 
 	/**
-	 * Reject a publisher that is returned as {@link Object}: the work that it does on
-	 * subscription would not be guarded.
+	 * Reject a result that is returned as {@link Object} and is worked on later, such as
+	 * a publisher: this work would not be guarded.
 	 * @param result the result of the method
 	 */
 	void checkResult(@Nullable Object result) {
-		if (result != null && this.resultType == Object.class && ReactiveTypes.isReactive(result.getClass())) {
+		if (result != null && this.resultType == Object.class
+				&& (ReactiveTypes.isReactive(result.getClass()) || ReactiveTypes.isDeferred(result.getClass()))) {
 			throw new InvalidUsageException(
 					"%s is guarded by @LeaderOnly and returned a %s, whose work runs after the method has returned."
 						.formatted(this.method, result.getClass().getName()),

@@ -21,6 +21,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
@@ -85,15 +86,6 @@ final class GuardRules {
 	private static final Set<Class<?>> CALLBACKS = Set.of(AutoCloseable.class, BeanFactoryPostProcessor.class,
 			BeanPostProcessor.class, Closeable.class, DisposableBean.class, FactoryBean.class, InitializingBean.class,
 			Lifecycle.class, Ordered.class, Phased.class, SmartInitializingSingleton.class, SmartLifecycle.class);
-
-	/**
-	 * Types of results that are worked on after a method has returned.
-	 */
-	private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Callable", "java.util.stream.BaseStream",
-			"kotlin.sequences.Sequence", "org.springframework.web.context.request.async.DeferredResult",
-			"org.springframework.web.context.request.async.WebAsyncTask",
-			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
-			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
 	private static final Set<String> CALLBACK_ANNOTATIONS = Set.of("jakarta.annotation.PostConstruct",
 			"jakarta.annotation.PreDestroy");
@@ -338,8 +330,12 @@ final class GuardRules {
 			return isDeferred(parameterized.getRawType(), within)
 					|| Arrays.stream(parameterized.getActualTypeArguments()).anyMatch((type) -> isDeferred(type, true));
 		}
-		return result instanceof Class<?> type && (ReactiveTypes.isA(type, DEFERRED)
-				|| (within && (ReactiveTypes.isReactive(type) || Guard.isFuture(type))));
+		if (result instanceof WildcardType wildcard) {
+			return isDeferred(wildcard.getUpperBounds()[0], within);
+		}
+		return result instanceof Class<?> type
+				&& ((type.isArray() && isDeferred(type.getComponentType(), true)) || ReactiveTypes.isDeferred(type)
+						|| (within && (ReactiveTypes.isReactive(type) || Guard.isFuture(type))));
 	}
 
 	private static void checkReactive(Method method, Class<?> type, Class<?> resultType,

@@ -68,6 +68,9 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			return guard.refuse();
 		}
 		try {
+			if (this.innermost && guard.advised() != null) {
+				throw guard.moved();
+			}
 			Advice advice = this.innermost ? null : guard.advice();
 			Object result = (advice != null)
 					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipByAdvice)

@@ -35,6 +35,13 @@ final class ReactiveTypes {
 			"io.reactivex.rxjava3.core.SingleSource", "io.smallrye.mutiny.Uni", "java.util.concurrent.Flow$Publisher",
 			"kotlinx.coroutines.Job", "kotlinx.coroutines.flow.Flow", "org.reactivestreams.Publisher");
 
+	private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Callable", "java.util.function.Supplier",
+			"java.util.stream.BaseStream", "kotlin.sequences.Sequence",
+			"org.springframework.web.context.request.async.DeferredResult",
+			"org.springframework.web.context.request.async.WebAsyncTask",
+			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
+
 	static final boolean REACTOR_PRESENT = isPresent("reactor.core.publisher.Flux");
 
 	static final boolean COROUTINES_PRESENT = isPresent("kotlinx.coroutines.reactor.MonoKt")
@@ -45,6 +52,14 @@ final class ReactiveTypes {
 
 	static boolean isReactive(@Nullable Class<?> type) {
 		return isA(type, NAMES);
+	}
+
+	/**
+	 * Return whether it is a type of results that their receiver works on, which cannot
+	 * be guarded.
+	 */
+	static boolean isDeferred(Class<?> type) {
+		return isA(type, DEFERRED);
 	}
 
 	/**
