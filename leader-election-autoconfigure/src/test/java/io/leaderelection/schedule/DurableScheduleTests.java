@@ -30,6 +30,8 @@ import java.util.concurrent.Delayed;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
+import javax.sql.DataSource;
+
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.annotation.InvalidUsageException;
@@ -43,6 +45,7 @@ import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.testsupport.TestClock;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -50,6 +53,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Answers;
 import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.Advised;
@@ -73,11 +77,14 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -86,6 +93,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link DurableSchedule} without a database.
@@ -408,6 +416,30 @@ class DurableScheduleTests {
 				this.clock.set("2026-05-05T07:00:00Z");
 				context.getBean(Nightly.class).run();
 				assertThat(runs).containsExactly("2026-05-05T02:00:00Z");
+			});
+	}
+
+	@Test
+	void runInMemoryWhoseTransactionFailsAfterItsCommitIsNotRepeated() {
+		JdbcTransactionManager manager = new JdbcTransactionManager(mock(DataSource.class, Answers.RETURNS_DEEP_STUBS));
+		this.calledByTest.withBean(Nightly.class)
+			.withBean(JdbcTransactionManager.class, () -> manager)
+			.run((context) -> {
+				Nightly job = context.getBean(Nightly.class);
+				job.run();
+				manager.addListener(new TransactionExecutionListener() {
+
+					@Override
+					public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
+						throw new IllegalStateException("after the commit");
+					}
+
+				});
+				this.clock.set("2026-05-02T02:00:00Z");
+				assertThatIllegalStateException().isThrownBy(job::run).withMessage("after the commit");
+				job.run();
+				assertThat(runs).hasSize(1);
+				assertThat(status(context).completed()).isOne();
 			});
 	}
 

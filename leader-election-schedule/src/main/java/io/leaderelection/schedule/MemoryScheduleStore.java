@@ -28,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * {@link ScheduleStore} of a node without an election database. With
@@ -65,13 +67,28 @@ final class MemoryScheduleStore extends ScheduleStore {
 		row.commit();
 	}
 
-	private boolean executeInTransaction(DurableJob job, Row row, Operation operation) throws Throwable {
+	private boolean executeInTransaction(DurableJob job, MemoryRow row, Operation operation) throws Throwable {
 		JobTransaction transaction = JobTransaction.of(job, this.beanFactory);
 		PlatformTransactionManager manager = transaction.manager();
 		if (manager == null) {
 			return false;
 		}
-		transaction.joined(manager).execute((status) -> operation.run(row));
+		transaction.joined(manager).execute((status) -> {
+			operation.run(row);
+			if (TransactionSynchronizationManager.isSynchronizationActive()) {
+				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void afterCompletion(int status) {
+						// Something may fail after the commit
+						if (status == STATUS_COMMITTED) {
+							row.commit();
+						}
+					}
+
+				});
+			}
+		});
 		return true;
 	}
 
