@@ -366,6 +366,13 @@ class LeaderOnlyRejectionTests {
 		withBean(runner, WithMethod.class, (definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
 			.run((context) -> assertRejectedWhenCreated(context, WithMethod.class,
 					"Bean 'rejected' of class 'WithMethod' is @LeaderOnly, but exists without the proxy that guards its methods."));
+		// Or that hides its class behind another one
+		this.contextRunner
+			.withBean("rejected", Job.class,
+					() -> (Job) new ProxyFactory(new ProxyFactory(new FinalJob()).getProxy()).getProxy(),
+					(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))
+			.run((context) -> assertRejectedWhenCreated(context, Job.class,
+					"Bean 'rejected' of class 'FinalJob' is @LeaderOnly, but exists without the proxy that guards its methods."));
 	}
 
 	private static void lacksGuard(AssertableApplicationContext context) {

@@ -21,6 +21,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 
 import javax.sql.DataSource;
@@ -323,6 +324,22 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		run(node);
 		assertThat(status(node).failed()).isEqualTo(2);
 		assertThat(output).contains(reason).contains("or use claim = AFTER. Attempt 2 of 2");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "off", "remote_write" })
+	void claimIsOnDiskWithItsCommit(String setting) {
+		LocalNode node = start(InTransaction.class,
+				withOwnConnection(
+						"spring.datasource.hikari.data-source-properties.options=-c synchronous_commit=" + setting))
+			.awaitLeader();
+		run(node);
+		clock.set("2026-05-02T02:00:00Z");
+		List<String> settings = new ArrayList<>();
+		hooks.add((fire) -> settings
+			.add(node.context().getBean(JdbcTemplate.class).queryForObject("SHOW synchronous_commit", String.class)));
+		run(node);
+		assertThat(settings).containsExactly(setting.equals("off") ? "local" : setting);
 	}
 
 	@Test

@@ -73,6 +73,7 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionTimedOutException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -444,6 +445,15 @@ class FencingCoverageTests {
 			assertThat(output)
 				.contains("Transactions of 'unbound' in leader work are not fenced: without a DataSource");
 		}
+		try (ConfigurableApplicationContext context = start(WithoutConnection.class,
+				"leader-election.fencing=required")) {
+			TransactionTemplate joined = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+			assertThatIllegalStateException().isThrownBy(() -> joined
+				.executeWithoutResult((status) -> context.getBean(LeaderElector.class).runIfLeader(() -> {
+				}))).withMessageContaining("'unbound' in leader work must be fenced");
+			joined.executeWithoutResult((status) -> {
+			});
+		}
 	}
 
 	@Test
@@ -658,15 +668,6 @@ class FencingCoverageTests {
 	@Configuration(proxyBeanMethods = false)
 	static class EarlyProduct {
 
-		record Early(PlatformTransactionManager manager) implements BeanPostProcessor, PriorityOrdered {
-
-			@Override
-			public int getOrder() {
-				return 0;
-			}
-
-		}
-
 		@Bean
 		static FactoryBean<DataSourceTransactionManager> transactionManager() {
 			return new AbstractFactoryBean<>() {
@@ -687,6 +688,15 @@ class FencingCoverageTests {
 		@Bean
 		static Early early(PlatformTransactionManager manager) {
 			return new Early(manager);
+		}
+
+		record Early(PlatformTransactionManager manager) implements BeanPostProcessor, PriorityOrdered {
+
+			@Override
+			public int getOrder() {
+				return 0;
+			}
+
 		}
 
 	}
@@ -728,6 +738,13 @@ class FencingCoverageTests {
 
 				@Override
 				protected void doBegin(Object transaction, TransactionDefinition definition) {
+					TransactionSynchronizationManager.bindResource(this, new ResourceHolderSupport() {
+					});
+				}
+
+				@Override
+				protected void doCleanupAfterCompletion(Object transaction) {
+					TransactionSynchronizationManager.unbindResource(this);
 				}
 
 				@Override

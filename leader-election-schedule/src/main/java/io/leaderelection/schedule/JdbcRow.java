@@ -64,7 +64,8 @@ final class JdbcRow implements Row {
 	 * method. The statements are sent at once. The other limit remains: the record must
 	 * not be locked for ever by a leader that has stopped. The insert waits for a session
 	 * that has inserted the record and not committed it. The time is read when the record
-	 * has been locked.
+	 * has been locked. A crash of the server must not take back a claim: its work need
+	 * not be a part of the transaction, and this node remembers the record.
 	 */
 	private static final String LOCK = """
 			SELECT pg_catalog.set_config('leader_election.lock_timeout', pg_catalog.current_setting('lock_timeout'), true),
@@ -72,7 +73,9 @@ final class JdbcRow implements Row {
 			  pg_catalog.set_config('idle_in_transaction_session_timeout',
 			    CASE WHEN pg_catalog.interval_gt(present.idle::pg_catalog.interval, '0')
 			      AND pg_catalog.interval_lt(present.idle::pg_catalog.interval, longest.idle::pg_catalog.interval)
-			      THEN present.idle ELSE longest.idle END, true)%5$s
+			      THEN present.idle ELSE longest.idle END, true),
+			  CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'
+			    THEN pg_catalog.set_config('synchronous_commit', 'local', true) END
 			FROM (SELECT pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle) AS present
 			  CROSS JOIN (SELECT ?::pg_catalog.text AS idle) AS longest;
 			INSERT INTO %1$s (election, job, last_fire, cron, zone) SELECT ?, ?, ?::pg_catalog.timestamptz, ?, ?
@@ -81,14 +84,6 @@ final class JdbcRow implements Row {
 			  FROM (SELECT %4$s FROM %1$s WHERE %3$s FOR NO KEY UPDATE) AS locked;
 			SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('leader_election.lock_timeout'), true)
 			""";
-
-	/**
-	 * A crash of the server must not take back a claim whose work is not a part of its
-	 * transaction. Other claims keep the setting of the application.
-	 */
-	private static final String DURABLE = """
-			, CASE WHEN pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.=) 'off'
-			    THEN pg_catalog.set_config('synchronous_commit', 'local', true) END""";
 
 	/**
 	 * Changes nothing unless the transaction is the one that has locked the record. If
@@ -142,8 +137,8 @@ final class JdbcRow implements Row {
 		List<@Nullable Object> arguments = Arrays.asList(this.longestIdle, this.election, job, time(initial.lastFire()),
 				initial.cron(), initial.zone(), this.election, job, this.election, job);
 		return Objects.requireNonNull(this.claims.jdbc().execute((Connection connection) -> {
-			try (PreparedStatement statement = connection.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT, KEY,
-					COLUMNS, (this.job.claim() == Claim.BEFORE) ? DURABLE : ""))) {
+			try (PreparedStatement statement = connection
+				.prepareStatement(LOCK.formatted(this.table, LOCK_TIMEOUT, KEY, COLUMNS))) {
 				for (int i = 0; i < arguments.size(); i++) {
 					statement.setObject(i + 1, arguments.get(i));
 				}

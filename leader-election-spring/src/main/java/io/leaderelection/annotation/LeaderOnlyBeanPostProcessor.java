@@ -99,7 +99,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 			if (isGuarded(bean)) {
 				LeaderOnlyBeanPostProcessor.this.order.arrange((Advised) bean);
 			}
-			else if (LeaderOnlyBeanPostProcessor.this.namesToGuard.contains(beanName)) {
+			else if (LeaderOnlyBeanPostProcessor.this.namesToGuard.contains(beanName)
+					|| AopProxyUtils.getSingletonTarget(bean) != null) {
 				checkGuard(bean, beanName);
 			}
 			return bean;
@@ -172,16 +173,12 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 */
 	@Override
 	public boolean postProcessAfterInstantiation(Object bean, String beanName) {
-		boolean factory = bean instanceof FactoryBean;
-		if (!factory && isEligible(bean, beanName)) {
+		keepLast();
+		if (!(bean instanceof FactoryBean) && isEligible(bean, beanName)) {
 			this.namesToGuard.add(beanName);
-			keepLast();
 		}
 		else {
 			this.namesToGuard.remove(beanName);
-			if (factory) {
-				keepLast();
-			}
 		}
 		return true;
 	}

@@ -231,7 +231,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 				fence(dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
 			}
 		}
-		else if (!this.fencing.currentWork().isEmpty()) {
+		else if (this.fencing.isLeaderWork()) {
 			if (seen(Coverage.NO_DATA_SOURCE)) {
 				report();
 			}

@@ -50,6 +50,7 @@ import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.support.ResourceHolder;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
@@ -80,7 +81,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * signalled. Not a thread-local, since threads of the application may outlive the
 	 * context.
 	 */
-	private final Map<ConnectionHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
+	private final Map<ResourceHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
 	private volatile @Nullable DefaultLeaderElectors electors;
 
@@ -222,7 +223,7 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	private void join(Leadership leadership) {
 		this.managers.values().forEach(FencedTransactions::register);
 		for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {
-			if (resource instanceof ConnectionHolder holder) {
+			if (resource instanceof ResourceHolder holder) {
 				bind(holder, leadership);
 			}
 		}
@@ -231,10 +232,11 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	/**
 	 * Bind a transaction of the current thread to a term.
 	 */
-	void bind(ConnectionHolder holder, Leadership leadership) {
+	void bind(ResourceHolder holder, Leadership leadership) {
 		List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
-		if (terms.isEmpty() && TransactionSynchronizationManager.isSynchronizationActive()) {
-			TransactionSynchronizationManager.registerSynchronization(rollbackOf(holder));
+		if (terms.isEmpty() && holder instanceof ConnectionHolder connection
+				&& TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(rollbackOf(connection));
 		}
 		if (!terms.contains(leadership)) {
 			terms.add(leadership);
@@ -272,6 +274,17 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 */
 	List<Leadership> bound(ConnectionHolder holder) {
 		return this.bound.getOrDefault(holder, currentWork());
+	}
+
+	/**
+	 * Return whether the current transaction, which has no connection, is leader work or
+	 * has been joined by such work.
+	 */
+	boolean isLeaderWork() {
+		return !currentWork().isEmpty() || TransactionSynchronizationManager.getResourceMap()
+			.values()
+			.stream()
+			.anyMatch((resource) -> resource instanceof ResourceHolder holder && this.bound.remove(holder) != null);
 	}
 
 	void forget(@Nullable ConnectionHolder holder) {
