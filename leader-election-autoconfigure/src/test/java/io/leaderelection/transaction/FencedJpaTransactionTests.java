@@ -18,7 +18,6 @@ package io.leaderelection.transaction;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -49,8 +48,10 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.orm.jpa.JpaTransactionManager;
@@ -114,8 +115,8 @@ class FencedJpaTransactionTests {
 			assertThat(rows()).as("not written before the commit").isZero();
 		}));
 		assertThat(rows()).isOne();
-		assertThat(context.getBean(TransactionFencing.class).coverage())
-			.containsExactly(Map.entry("transactionManager", Coverage.FENCED));
+		assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("transactionManager",
+				Coverage.FENCED);
 	}
 
 	@Test
@@ -125,6 +126,23 @@ class FencedJpaTransactionTests {
 				this.entities.persist(new Note(1, "first"));
 				FencedApplication.loseTerm(context, server);
 			})));
+		assertThat(rows()).isZero();
+	}
+
+	@Test
+	void transactionOfAnotherManagerOnItsConnectionDoesNotForgetTheTerm() {
+		((GenericApplicationContext) context).registerBean("jdbc", JdbcTransactionManager.class,
+				() -> new JdbcTransactionManager(context.getBean(DataSource.class)),
+				(definition) -> definition.setAutowireCandidate(false));
+		TransactionTemplate other = new TransactionTemplate(context.getBean("jdbc", JdbcTransactionManager.class));
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.transaction.executeWithoutResult((status) -> {
+				this.elector.runIfLeader(() -> {
+					this.entities.persist(new Note(1, "first"));
+					other.executeWithoutResult((inner) -> assertThat(rows()).isZero());
+				});
+				FencedApplication.loseTerm(context, server);
+			}));
 		assertThat(rows()).isZero();
 	}
 

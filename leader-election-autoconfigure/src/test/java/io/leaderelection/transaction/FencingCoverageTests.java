@@ -303,6 +303,23 @@ class FencingCoverageTests {
 		assertThat(rows(server.database())).isZero();
 	}
 
+	@Test
+	void transactionAroundOneThatFailsWithLeaderWorkKeepsItsChanges() {
+		DataSourceTransactionManager second = shared.getBean("second", DataSourceTransactionManager.class);
+		PlatformTransactionManager outer = shared.getBean("transactionManager", PlatformTransactionManager.class);
+		JdbcTemplate outerJdbc = shared.getBean(JdbcTemplate.class);
+		new TransactionTemplate(outer).executeWithoutResult((status) -> {
+			outerJdbc.update("INSERT INTO covered VALUES (1)");
+			assertThatIllegalStateException()
+				.isThrownBy(() -> new TransactionTemplate(second).executeWithoutResult((inner) -> {
+					work(second.getDataSource());
+					throw new IllegalStateException("fails");
+				}));
+			outerJdbc.update("INSERT INTO covered VALUES (3)");
+		});
+		assertThat(server.query("SELECT id FROM covered ORDER BY id")).containsExactly("1", "3");
+	}
+
 	private static void withoutSynchronizations(Consumer<DataSourceTransactionManager> test) {
 		DataSourceTransactionManager manager = shared.getBean("second", DataSourceTransactionManager.class);
 		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
@@ -738,13 +755,13 @@ class FencingCoverageTests {
 
 				@Override
 				protected void doBegin(Object transaction, TransactionDefinition definition) {
-					TransactionSynchronizationManager.bindResource(this, new ResourceHolderSupport() {
+					TransactionSynchronizationManager.bindResource(dataSource, new ResourceHolderSupport() {
 					});
 				}
 
 				@Override
 				protected void doCleanupAfterCompletion(Object transaction) {
-					TransactionSynchronizationManager.unbindResource(this);
+					TransactionSynchronizationManager.unbindResource(dataSource);
 				}
 
 				@Override

@@ -42,6 +42,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
@@ -209,7 +210,7 @@ final class FencedTransactions implements TransactionExecutionListener {
 		if (beginFailure == null && transaction.isNewTransaction()) {
 			ConnectionHolder holder = holder(dataSource());
 			if (holder != null) {
-				this.fencing.currentWork().forEach((leadership) -> this.fencing.bind(holder, leadership));
+				this.fencing.begun(holder);
 			}
 		}
 	}
@@ -223,15 +224,15 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 		DataSource dataSource = dataSource();
 		ConnectionHolder holder = holder(dataSource);
-		if (dataSource != null && holder != null) {
-			// It may have begun before this listener was registered again
-			List<Leadership> terms = this.fencing.bound(holder);
-			if (!terms.isEmpty()) {
-				this.flush.flush(transaction);
-				fence(dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
-			}
+		List<Leadership> terms = this.fencing.terms((holder != null) ? holder : resource());
+		if (terms.isEmpty()) {
+			return;
 		}
-		else if (this.fencing.isLeaderWork()) {
+		if (dataSource != null && holder != null) {
+			this.flush.flush(transaction);
+			fence(dataSource, terms, transaction.isReadOnly(), this.required.contains(holder));
+		}
+		else {
 			if (seen(Coverage.NO_DATA_SOURCE)) {
 				report();
 			}
@@ -239,22 +240,12 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 	}
 
-	@Override
-	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		forget(transaction);
-	}
-
-	@Override
-	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
-		forget(transaction);
-	}
-
-	private void forget(TransactionExecution transaction) {
-		if (transaction.isNewTransaction()) {
-			ConnectionHolder holder = holder(dataSource());
-			this.fencing.forget(holder);
-			this.required.remove(holder);
-		}
+	/**
+	 * Return the resource of a transaction without a connection.
+	 */
+	private @Nullable Object resource() {
+		return (this.manager instanceof ResourceTransactionManager resources)
+				? TransactionSynchronizationManager.getResource(resources.getResourceFactory()) : null;
 	}
 
 	private void fence(DataSource source, List<Leadership> terms, boolean readOnly, boolean required) {

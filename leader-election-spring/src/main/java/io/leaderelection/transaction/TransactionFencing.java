@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -77,11 +78,11 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	private volatile Map<String, FencedTransactions> managers = Map.of();
 
 	/**
-	 * The terms of transactions. Weak keys, since not every end of a transaction is
-	 * signalled. Not a thread-local, since threads of the application may outlive the
-	 * context.
+	 * The terms of transactions, by their resource. Weak keys, since not every end of a
+	 * transaction is signalled. Not a thread-local, since threads of the application may
+	 * outlive the context.
 	 */
-	private final Map<ResourceHolder, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
+	private final Map<Object, List<Leadership>> bound = Collections.synchronizedMap(new WeakHashMap<>());
 
 	private volatile @Nullable DefaultLeaderElectors electors;
 
@@ -223,24 +224,30 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	private void join(Leadership leadership) {
 		this.managers.values().forEach(FencedTransactions::register);
 		for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {
-			if (resource instanceof ResourceHolder holder) {
-				bind(holder, leadership);
+			if (resource instanceof ResourceHolder) {
+				bind(resource, leadership);
 			}
 		}
 	}
 
 	/**
+	 * Remember a transaction that begins, until its end. Not once more for a transaction
+	 * of another manager that uses its connection.
+	 */
+	void begun(ConnectionHolder holder) {
+		if (this.bound.putIfAbsent(holder, List.of()) == null
+				&& TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(endOf(holder));
+		}
+		currentWork().forEach((leadership) -> bind(holder, leadership));
+	}
+
+	/**
 	 * Bind a transaction of the current thread to a term.
 	 */
-	void bind(ResourceHolder holder, Leadership leadership) {
-		List<Leadership> terms = this.bound.computeIfAbsent(holder, (key) -> new ArrayList<>(1));
-		if (terms.isEmpty() && holder instanceof ConnectionHolder connection
-				&& TransactionSynchronizationManager.isSynchronizationActive()) {
-			TransactionSynchronizationManager.registerSynchronization(rollbackOf(connection));
-		}
-		if (!terms.contains(leadership)) {
-			terms.add(leadership);
-		}
+	void bind(Object resource, Leadership leadership) {
+		this.bound.merge(resource, List.of(leadership), (terms, added) -> terms.contains(leadership) ? terms
+				: Stream.concat(terms.stream(), added.stream()).toList());
 	}
 
 	/**
@@ -249,12 +256,13 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	 * instance that of another synchronization, and the cleanup of the connection would
 	 * commit.
 	 */
-	private static TransactionSynchronization rollbackOf(ConnectionHolder holder) {
+	private TransactionSynchronization endOf(ConnectionHolder holder) {
 		return new TransactionSynchronization() {
 
 			@Override
 			public void afterCompletion(int status) {
-				if (status != STATUS_COMMITTED
+				List<Leadership> terms = TransactionFencing.this.bound.remove(holder);
+				if (status != STATUS_COMMITTED && terms != null && !terms.isEmpty()
 						&& TransactionSynchronizationManager.getResourceMap().containsValue(holder)) {
 					try {
 						holder.getConnection().rollback();
@@ -271,24 +279,11 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 	/**
 	 * Return the terms of a transaction. It may have begun before the listener of its
 	 * manager was registered again.
+	 * @param resource its resource
 	 */
-	List<Leadership> bound(ConnectionHolder holder) {
-		return this.bound.getOrDefault(holder, currentWork());
-	}
-
-	/**
-	 * Return whether the current transaction, which has no connection, is leader work or
-	 * has been joined by such work.
-	 */
-	boolean isLeaderWork() {
-		return !currentWork().isEmpty() || TransactionSynchronizationManager.getResourceMap()
-			.values()
-			.stream()
-			.anyMatch((resource) -> resource instanceof ResourceHolder holder && this.bound.remove(holder) != null);
-	}
-
-	void forget(@Nullable ConnectionHolder holder) {
-		this.bound.remove(holder);
+	List<Leadership> terms(@Nullable Object resource) {
+		List<Leadership> terms = this.bound.getOrDefault(resource, List.of());
+		return terms.isEmpty() ? currentWork() : terms;
 	}
 
 	/**
