@@ -306,7 +306,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	 */
 	@ParameterizedTest
 	@CsvSource(delimiter = ';', textBlock = """
-			SELECT pg_sleep(3); has timed out after 1 s: set a longer timeout of @Transactional
+			SELECT pg_sleep(3); transaction times out after 1 s: set a longer timeout of @Transactional
 			SELECT pg_terminate_backend(pg_backend_pid()); connection was ended after PT30S: set a longer limit
 			""")
 	void longRunThatIsAlwaysEndedByALimitIsRepeatedOnlyOnce(String statement, String reason, CapturedOutput output) {

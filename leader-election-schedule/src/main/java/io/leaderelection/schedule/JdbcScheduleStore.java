@@ -116,7 +116,7 @@ final class JdbcScheduleStore extends ScheduleStore {
 	 */
 	private @Nullable String limit(Duration lasted, int timeout, Throwable failure) {
 		if (timeout >= 0 && lasted.toMillis() >= timeout * 900L) {
-			return "Its transaction has timed out after " + timeout
+			return "Its transaction times out after " + timeout
 					+ " s: set a longer timeout of @Transactional, or spring.transaction.default-timeout";
 		}
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

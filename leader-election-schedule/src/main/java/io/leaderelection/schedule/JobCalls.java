@@ -162,8 +162,10 @@ final class JobCalls {
 					record(run, true, FireClaim.COMPLETED);
 				}
 				catch (Throwable ex) {
-					failed(run, ex);
-					throw ex;
+					if (failed(run, ex)) {
+						throw ex;
+					}
+					return;
 				}
 			}
 			else {
@@ -212,20 +214,25 @@ final class JobCalls {
 		}
 	}
 
-	private void failed(ClaimedRun run, Throwable failure) {
+	/**
+	 * Settle a run whose work or commit has failed.
+	 * @return whether the run has failed
+	 */
+	private boolean failed(ClaimedRun run, Throwable failure) {
 		if (run.leadership().isCurrent()) {
 			String consequence = settle(run, failure);
 			if (consequence == null) {
 				logger.warn(LogMessage.format("%s has completed for the fire of %s, and then failed: %s", this.job,
 						run.fireTime(), failure));
 				completed(run);
-				return;
+				return false;
 			}
 			logger.warn(LogMessage.format("%s failed for the fire of %s: %s. %s.", this.job, run.fireTime(), failure,
 					consequence));
 		}
 		this.history.failed();
 		this.schedules.ended(this.job, run, failure);
+		return true;
 	}
 
 	/**
