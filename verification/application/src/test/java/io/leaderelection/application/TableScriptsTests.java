@@ -16,8 +16,10 @@
 
 package io.leaderelection.application;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -34,7 +36,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.core.io.ClassPathResource;
@@ -104,6 +108,22 @@ class TableScriptsTests {
 			}
 		}
 		assertThat(tables("migrated")).isEqualTo(expected);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "h2, false", "postgresql, true" })
+	void liquibaseSkipsOtherDatabases(String database, boolean created, @TempDir Path directory) throws Exception {
+		ByteArrayOutputStream sql = new ByteArrayOutputStream();
+		for (Table table : Table.values()) {
+			Scope.child("liquibase.analytics.enabled", false,
+					() -> new CommandScope("updateSql").addArgumentValue("changelogFile", table.liquibase)
+						.addArgumentValue("url",
+								"offline:%s?changeLogFile=%s/%s.csv".formatted(database, directory, table))
+						.setOutput(sql)
+						.execute());
+		}
+		assertThat(sql.toString(StandardCharsets.UTF_8).contains("CREATE TABLE IF NOT EXISTS leader_election"))
+			.isEqualTo(created);
 	}
 
 	private List<String> tablesOfTheScripts() throws SQLException {
