@@ -63,14 +63,15 @@ record ConnectionTarget(String url, @Nullable String username, @Nullable String 
 
 	/**
 	 * Return the properties for the driver. Properties in the URL take precedence over
-	 * all of them. If the URL has several hosts, only the primary can be used. A factory
-	 * of sockets that the application has is the only one.
+	 * all of them. If the URL has several hosts, only the primary can be used, but the
+	 * driver does not recognize it if the role has a preset that makes transactions
+	 * read-only. A factory of sockets that the application has is the only one.
 	 */
 	Properties properties(Properties driverSettings) {
 		Properties properties = new Properties();
 		this.driverProperties.forEach((name, value) -> properties.setProperty(name.toString(), value.toString()));
 		if (JdbcUrl.hasSeveralHosts(this.url)) {
-			properties.putIfAbsent("targetServerType", "primary");
+			properties.putIfAbsent("targetServerType", "preferPrimary");
 		}
 		boolean ownSockets = JdbcUrl.hasParameter(this.url, "socketFactory") || properties.containsKey("socketFactory");
 		driverSettings.stringPropertyNames()

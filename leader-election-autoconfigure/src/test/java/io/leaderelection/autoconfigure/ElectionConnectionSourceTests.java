@@ -401,7 +401,7 @@ class ElectionConnectionSourceTests {
 	@Test
 	void looksForThePrimaryAmongSeveralHosts() throws SQLException {
 		source(hikari("jdbc:notes:postgresql://a,b/db")).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("targetServerType", "primary");
+		assertThat(this.driver.properties).containsEntry("targetServerType", "preferPrimary");
 	}
 
 	@Test

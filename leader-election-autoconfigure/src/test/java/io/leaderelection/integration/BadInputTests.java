@@ -194,9 +194,10 @@ class BadInputTests {
 		this.server.execute("ALTER ROLE " + role + " SET default_transaction_isolation = 'serializable'");
 		this.server.execute("ALTER ROLE " + role + " SET synchronous_commit = off");
 		try (LocalNode node = LocalNode.start(this.server, "leader-election.group=" + UUID.randomUUID(),
-				"spring.datasource.url=" + this.server.jdbcUrl() + "?maxResultBuffer=300&prepareThreshold=-1&"
+				"leader-election.datasource.url=" + this.server.jdbcUrl().replace("localhost", "localhost:1,localhost")
+						+ "?maxResultBuffer=300&prepareThreshold=-1&"
 						+ "preferQueryMode=extended&queryTimeout=1&readOnly=true&readOnlyMode=always",
-				"spring.datasource.username=" + role, "spring.datasource.password=right")) {
+				"leader-election.datasource.username=" + role, "leader-election.datasource.password=right")) {
 			assertThat(node.awaitLeader().leads()).isTrue();
 		}
 	}

@@ -82,7 +82,7 @@ record Target(String url, @Nullable String username, @Nullable String password) 
 
 	private Connection open(String url, Properties properties) throws SQLException {
 		if (hosts().size() > 1) {
-			properties.putIfAbsent(PGProperty.TARGET_SERVER_TYPE.getName(), "primary");
+			properties.putIfAbsent(PGProperty.TARGET_SERVER_TYPE.getName(), "preferPrimary");
 			properties.putIfAbsent(PGProperty.HOST_RECHECK_SECONDS.getName(), "0");
 		}
 		if (this.username != null) {
