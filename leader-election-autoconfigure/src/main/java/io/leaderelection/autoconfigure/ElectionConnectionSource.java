@@ -29,6 +29,7 @@ import java.util.function.Supplier;
 import javax.sql.DataSource;
 
 import io.leaderelection.annotation.InvalidUsageException;
+import io.leaderelection.autoconfigure.PooledDataSources.NoCredentialsException;
 import io.leaderelection.postgresql.ConnectionSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -36,7 +37,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.support.JdbcUtils;
 import org.springframework.util.StringUtils;
 
@@ -216,7 +216,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 		try {
 			target = PooledDataSources.derive(dataSource);
 		}
-		catch (DataAccessResourceFailureException ex) {
+		catch (NoCredentialsException ex) {
 			throw ex;
 		}
 		catch (RuntimeException ex) {
@@ -313,7 +313,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 				throw ex;
 			}
 			catch (RuntimeException ex) {
-				// Without credentials for now. The first connection asks again
+				logger.debug("No credentials for now, the first connection asks again", ex);
 			}
 		}
 

@@ -24,6 +24,7 @@ import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
 import io.leaderelection.annotation.LeaderServiceBeanPostProcessor;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.lifecycle.LeaderServices;
+import io.leaderelection.transaction.TransactionFencing;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aot.AotDetector;
@@ -56,6 +57,8 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 
 	private static final String SERVICES_BEAN_NAME = "leaderServiceBeanPostProcessor";
 
+	private static final String FENCING_BEAN_NAME = "transactionFencing";
+
 	private static final String SCHEDULE_ADVISOR = "io.leaderelection.schedule.DurableScheduleAdvisor";
 
 	private static final String EARLY_GUARD_BEAN_NAME = "leaderOnlyEarlyGuard";
@@ -64,7 +67,14 @@ class GuardContextInitializer implements ApplicationContextInitializer<Configura
 	public void initialize(ConfigurableApplicationContext context) {
 		SpringBootLine.check(SpringBootVersion.getVersion());
 		// Called when all bean definitions are known
-		context.addBeanFactoryPostProcessor(GuardContextInitializer::addGuard);
+		context.addBeanFactoryPostProcessor((beanFactory) -> {
+			addGuard(beanFactory);
+			if (beanFactory.containsBean(FENCING_BEAN_NAME) && !beanFactory.containsLocalBean(FENCING_BEAN_NAME)) {
+				// Before the event of its refresh reaches the context of the elections
+				beanFactory.addBeanPostProcessor(beanFactory.getBean(FENCING_BEAN_NAME, TransactionFencing.class)
+					.ofChild(String.valueOf(context.getId())));
+			}
+		});
 	}
 
 	private static void addGuard(ConfigurableListableBeanFactory beanFactory) {

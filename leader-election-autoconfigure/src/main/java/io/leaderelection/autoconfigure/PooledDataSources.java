@@ -36,7 +36,6 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.DirectFieldAccessor;
 import org.springframework.beans.PropertyAccessorFactory;
-import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
@@ -266,7 +265,7 @@ final class PooledDataSources {
 			}
 			catch (RuntimeException ex) {
 				// A service may be unreachable
-				throw new DataAccessResourceFailureException("The pool has no credentials: " + ex.getMessage(), ex);
+				throw new NoCredentialsException(ex);
 			}
 			return target.with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
 					pool.getConnectionInitSql());
@@ -286,6 +285,17 @@ final class PooledDataSources {
 			Assert.state(url != null, "it has no URL");
 			return new ConnectionTarget(url, null, null, driver(url, pool.getDriverClassName()),
 					pool.getDataSourceProperties(), null, List.of());
+		}
+
+	}
+
+	/**
+	 * A pool does not know its credentials for now.
+	 */
+	static final class NoCredentialsException extends RuntimeException {
+
+		NoCredentialsException(RuntimeException cause) {
+			super("The pool has no credentials: " + cause.getMessage(), cause);
 		}
 
 	}

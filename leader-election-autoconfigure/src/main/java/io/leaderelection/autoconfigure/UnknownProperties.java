@@ -55,7 +55,7 @@ final class UnknownProperties {
 
 	/** Those that decide who leads, by the end of their uniform form. */
 	private static final Set<String> SAFETY = Set.of("mode", "candidate", "group", "name", "store", "fencing", "lockid",
-			"enabled", "enable");
+			"tablename", "termepoch", "enabled", "enable");
 
 	private UnknownProperties() {
 	}
@@ -111,7 +111,7 @@ final class UnknownProperties {
 	 */
 	private static boolean decidesWhoLeads(String[] name) {
 		String last = name[name.length - 1];
-		boolean election = name.length == 2 || distance(name[1], "elections") <= 2;
+		boolean election = name.length == 2 || (name.length > 2 && distance(name[1], "elections") <= 2);
 		return election && SAFETY.stream().anyMatch((safety) -> distance(last, safety) <= safety.length() / 4);
 	}
 

@@ -22,12 +22,14 @@ import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.SubmissionPublisher;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -157,7 +159,9 @@ class LeaderOnlyRejectionTests {
 				rejected("result that is worked on later", generated(0, Callable.class),
 						deferred("java.util.concurrent.Callable"), RETURN_STAGE),
 				rejected("stream", generated(0, IntStream.class), deferred("java.util.stream.IntStream"), RETURN_STAGE),
-				rejected("array of publishers", generated(0, Mono[].class), deferred("reactor.core.publisher.Mono[]"),
+				rejected("array of publishers", ArrayOfPublishers.class,
+						deferred("reactor.core.publisher.Mono<java.lang.String>[]").replace("Generated",
+								"ArrayOfPublishers"),
 						RETURN_STAGE),
 				rejected("wildcard of publishers", ListOfPublishers.class,
 						deferred("java.util.List<? extends reactor.core.publisher.Mono<?>>").replace("Generated",
@@ -244,6 +248,11 @@ class LeaderOnlyRejectionTests {
 			assertThat(failure.getAction()).isEqualTo(action);
 			assertThat(failure).hasMessage(failure.getDescription() + " " + action);
 		});
+	}
+
+	@Test
+	void resultsThatAreNotWorkAreNotRejected() {
+		this.contextRunner.withBean(CoveredByItsClass.class).run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
@@ -535,6 +544,29 @@ class LeaderOnlyRejectionTests {
 
 		@LeaderOnly
 		void run();
+
+	}
+
+	static class ArrayOfPublishers {
+
+		@LeaderOnly
+		Mono<String> @Nullable [] run() {
+			return null;
+		}
+
+	}
+
+	@LeaderOnly
+	static class CoveredByItsClass {
+
+		@Nullable Map<String, ScheduledFuture<?>> running() {
+			return null;
+		}
+
+		@LeaderOnly
+		@Nullable Class<? extends Callable<?>> type() {
+			return null;
+		}
 
 	}
 

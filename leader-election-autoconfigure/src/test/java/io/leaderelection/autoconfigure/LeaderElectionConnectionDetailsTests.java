@@ -53,7 +53,8 @@ import static org.mockito.Mockito.mock;
 class LeaderElectionConnectionDetailsTests {
 
 	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class));
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
+		.withPropertyValues("spring.application.name=shop");
 
 	@Test
 	void areThoseOfTheProperties() {

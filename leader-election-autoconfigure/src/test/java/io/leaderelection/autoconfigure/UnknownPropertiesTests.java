@@ -77,8 +77,8 @@ class UnknownPropertiesTests {
 
 	@ParameterizedTest
 	@CsvSource({ "leader-election.candidate[0],candidate", "leader-election.candidates,candidate",
-			"leader-election.groups,group", "leaderElection.lockIds,lock-id", "leader_election.fenceing,fencing",
-			"leader-election.elections.reports.candidte,elections.*.candidate",
+			"leader-election.groups,group", "leader-election.table-nam,table-name", "leaderElection.lockIds,lock-id",
+			"leader_election.fenceing,fencing", "leader-election.elections.reports.candidte,elections.*.candidate",
 			"leader-election.election.reports.candidate,elections.*.candidate",
 			"leader-election.elections[my.reports].candidte,elections.*.candidate",
 			"leader-election.elections.my.reports.candidate,elections.*.candidate" })
@@ -157,6 +157,8 @@ class UnknownPropertiesTests {
 							"leader-election.services", "", "leader-election", "")));
 		}
 		assertThat(output).doesNotContain("has no property");
+		check("leader-election[0]");
+		assertThat(output).contains("has no property 'leader-election[0]'");
 	}
 
 	private static void check(String name) {

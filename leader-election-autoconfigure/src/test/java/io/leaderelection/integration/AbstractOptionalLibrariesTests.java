@@ -231,7 +231,9 @@ abstract class AbstractOptionalLibrariesTests {
 	}
 
 	private ClassPathProcess run(TrimmedClassPath classPath, String... arguments) throws Exception {
-		return classPath.run(this.jdk, TrimmedApplication.class.getName(), List.of(arguments), this.directory);
+		List<String> named = new ArrayList<>(List.of(arguments));
+		named.add("--spring.application.name=trimmed");
+		return classPath.run(this.jdk, TrimmedApplication.class.getName(), named, this.directory);
 	}
 
 	private void assertWorks(ClassPathProcess process, String beans) {

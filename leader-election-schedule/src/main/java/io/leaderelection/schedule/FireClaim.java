@@ -188,7 +188,9 @@ final class FireClaim {
 	 */
 	private JobRecord initial() {
 		Instant begin = this.next.beginTime(this.leadership);
-		if (this.known != null && this.known.lastFire().isAfter(begin)) {
+		// The known one may be ahead, which is why somebody has deleted the record
+		if (this.known != null && this.known.lastFire().isAfter(begin)
+				&& !this.known.lastFire().isAfter(this.schedules.now())) {
 			begin = this.known.lastFire();
 		}
 		FireTimes times = this.job.definition().times();

@@ -21,8 +21,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.annotation.InvalidUsageException;
@@ -40,6 +42,12 @@ final class JdbcScheduleStore extends ScheduleStore {
 	private static final String IDLE_TIMEOUT = "25P03";
 
 	private static final String TRANSACTION_TIMEOUT = "25P04";
+
+	private static final String QUERY_CANCELED = "57014";
+
+	private static final Pattern TIMEOUT = Pattern.compile("Timed?[oO]ut");
+
+	private static final Set<String> CONNECTION_ENDED = Set.of("08003", "08006", "57P01", "57P05");
 
 	/** How long a run has lasted if a limit may have ended its connection. */
 	private static final Duration LONG = Duration.ofSeconds(10);
@@ -105,20 +113,17 @@ final class JdbcScheduleStore extends ScheduleStore {
 	@Override
 	@Nullable String timeout(DurableJob job, Duration lasted, Throwable failure) {
 		boolean joined = job.claim() == Claim.IN_TRANSACTION;
-		String limit = limit(lasted, joined ? transactions(job).joined().timeout() : -1, failure);
+		String limit = limit(joined ? lasted : Duration.ZERO, joined ? transactions(job).joined().timeout() : 0,
+				failure);
 		return (limit != null && joined) ? limit + ", or use claim = AFTER" : limit;
 	}
 
 	/**
-	 * Return which limit has ended a run. That of the transaction appears as different
-	 * exceptions of Spring, the driver and Hibernate. Some have no state of their own: a
-	 * short run may have lost its connection for another reason.
+	 * Return which limit has ended a run. The timeout of its transaction appears as
+	 * different exceptions of Spring, the driver and JPA. A short run may have lost its
+	 * connection for another reason.
 	 */
 	private @Nullable String limit(Duration lasted, int timeout, Throwable failure) {
-		if (timeout >= 0 && lasted.toMillis() >= timeout * 900L) {
-			return "Its transaction times out after " + timeout
-					+ " s: set a longer timeout of @Transactional, or spring.transaction.default-timeout";
-		}
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
 			String state = (cause instanceof SQLException ex) ? String.valueOf(ex.getSQLState()) : "";
 			if (state.equals(TRANSACTION_TIMEOUT)) {
@@ -128,7 +133,12 @@ final class JdbcScheduleStore extends ScheduleStore {
 				return "The database has ended its transaction, which was idle for longer than " + this.longestIdle
 						+ ": set a longer leader-election.schedules.transaction-idle-timeout";
 			}
-			if (lasted.compareTo(LONG) >= 0 && (state.startsWith("08") || state.startsWith("57P"))) {
+			if (timeout > 0 && lasted.toMillis() >= timeout * 900L
+					&& (state.equals(QUERY_CANCELED) || TIMEOUT.matcher(cause.getClass().getSimpleName()).find())) {
+				return "Its transaction times out after " + timeout
+						+ " s: set a longer timeout of @Transactional, or spring.transaction.default-timeout";
+			}
+			if (lasted.compareTo(LONG) >= 0 && CONNECTION_ENDED.contains(state)) {
 				return "Its connection was ended after " + lasted
 						+ ": set a longer limit of the pooler, firewall or server that has ended it";
 			}

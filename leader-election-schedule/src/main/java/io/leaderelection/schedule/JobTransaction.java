@@ -35,6 +35,9 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
@@ -141,6 +144,24 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 				"Mark one as primary, or name it in @Transactional on the method.");
 	}
 
+	/**
+	 * Call an action if the transaction of the current thread is committed.
+	 */
+	static void onCommit(Runnable action) {
+		if (TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void afterCompletion(int status) {
+					if (status == STATUS_COMMITTED) {
+						action.run();
+					}
+				}
+
+			});
+		}
+	}
+
 	private static InvalidUsageException invalid(DurableJob job, String reason, String action) {
 		return new InvalidUsageException(job + " has a durable schedule, but " + reason, action);
 	}
@@ -170,7 +191,8 @@ record JobTransaction(DurableJob job, @Nullable TransactionAttribute attribute,
 			TransactionStatus status = this.manager.getTransaction(this.definition);
 			try {
 				// Not known before without synchronizations
-				Assert.state(status.isNewTransaction(), "A durable schedule must not be called in a transaction");
+				Assert.state(!(status instanceof DefaultTransactionStatus known) || known.isNewTransaction(),
+						"A durable schedule must not be called in a transaction");
 				operation.run(status);
 			}
 			catch (Throwable ex) {

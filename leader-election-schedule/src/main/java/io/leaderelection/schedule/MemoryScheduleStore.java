@@ -28,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.support.TransactionSynchronization;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * {@link ScheduleStore} of a node without an election database. With
@@ -75,19 +73,8 @@ final class MemoryScheduleStore extends ScheduleStore {
 		}
 		transaction.joined(manager).execute((status) -> {
 			operation.run(row);
-			if (TransactionSynchronizationManager.isSynchronizationActive()) {
-				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
-
-					@Override
-					public void afterCompletion(int status) {
-						// Something may fail after the commit
-						if (status == STATUS_COMMITTED) {
-							row.commit();
-						}
-					}
-
-				});
-			}
+			// Something may fail after the commit
+			JobTransaction.onCommit(row::commit);
 		});
 		return true;
 	}

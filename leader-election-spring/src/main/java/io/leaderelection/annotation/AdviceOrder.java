@@ -82,7 +82,8 @@ final class AdviceOrder {
 		boolean unknown = false;
 		Advised last = proxy;
 		for (Advised next = proxy; next != null; next = within(next)) {
-			last = next;
+			// No advice can be added to a frozen one
+			last = next.isFrozen() ? last : next;
 			int place = next.indexOf(this.guard);
 			if (place >= 0) {
 				moveRepeating(next, place);
@@ -91,7 +92,8 @@ final class AdviceOrder {
 			unknown = unknown || (guarded
 					&& Arrays.stream(next.getAdvisors()).skip(next.indexOf(this.guard) + 1).anyMatch(this::isUnknown));
 		}
-		if (unknown) {
+		// Not again, since it may be in use
+		if (unknown && last.indexOf(this.innermost) != last.getAdvisorCount() - 1) {
 			move(last, this.innermost, last.getAdvisorCount());
 		}
 	}

@@ -264,13 +264,12 @@ final class Guard {
 	}
 
 	/**
-	 * Reject a result that is returned as {@link Object} and is worked on later, such as
-	 * a publisher: this work would not be guarded.
+	 * Reject a publisher that is returned as {@link Object}: the work that it does on
+	 * subscription would not be guarded.
 	 * @param result the result of the method
 	 */
 	void checkResult(@Nullable Object result) {
-		if (result != null && this.resultType == Object.class
-				&& (ReactiveTypes.isReactive(result.getClass()) || ReactiveTypes.isDeferred(result.getClass()))) {
+		if (result != null && this.resultType == Object.class && ReactiveTypes.isReactive(result.getClass())) {
 			throw new InvalidUsageException(
 					"%s is guarded by @LeaderOnly and returned a %s, whose work runs after the method has returned."
 						.formatted(this.method, result.getClass().getName()),

@@ -17,6 +17,7 @@
 package io.leaderelection.annotation;
 
 import java.io.Closeable;
+import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
@@ -310,12 +311,12 @@ final class GuardRules {
 							+ alternative);
 		}
 		Type declared = GenericTypeResolver.resolveType(method.getGenericReturnType(), type);
-		if (isDeferred(declared, false)) {
+		// Not if only the annotation of the class covers the method
+		if (alternative.isEmpty() && isDeferred(declared, false)) {
 			throw new InvalidUsageException(
 					"%s is guarded by @LeaderOnly, but returns %s, which is worked on after the method has returned."
 						.formatted(Guard.describe(method, type), declared.getTypeName()),
-					"Do the leader work before the method returns, or return a CompletionStage or a publisher itself."
-							+ alternative);
+					"Do the leader work before the method returns, or return a CompletionStage or a publisher itself.");
 		}
 		if (Guard.isFuture(resultType) && !resultType.isAssignableFrom(CompletableFuture.class)) {
 			throw new InvalidUsageException(
@@ -327,8 +328,12 @@ final class GuardRules {
 
 	private static boolean isDeferred(Type result, boolean within) {
 		if (result instanceof ParameterizedType parameterized) {
-			return isDeferred(parameterized.getRawType(), within)
-					|| Arrays.stream(parameterized.getActualTypeArguments()).anyMatch((type) -> isDeferred(type, true));
+			return parameterized.getRawType() != Class.class && (isDeferred(parameterized.getRawType(), within)
+					|| Arrays.stream(parameterized.getActualTypeArguments())
+						.anyMatch((type) -> isDeferred(type, true)));
+		}
+		if (result instanceof GenericArrayType array) {
+			return isDeferred(array.getGenericComponentType(), true);
 		}
 		if (result instanceof WildcardType wildcard) {
 			return isDeferred(wildcard.getUpperBounds()[0], within);

@@ -20,7 +20,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiPredicate;
@@ -189,8 +188,8 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	 */
 	private void keepLast() {
 		if (this.beanFactory instanceof AbstractBeanFactory factory) {
-			List<BeanPostProcessor> processors = factory.getBeanPostProcessors();
-			if (processors.get(processors.size() - 1) != this.last) {
+			Object[] processors = factory.getBeanPostProcessors().toArray();
+			if (processors[processors.length - 1] != this.last) {
 				factory.addBeanPostProcessor(this.last);
 			}
 		}

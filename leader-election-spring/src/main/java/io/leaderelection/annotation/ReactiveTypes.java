@@ -36,10 +36,12 @@ final class ReactiveTypes {
 			"kotlinx.coroutines.Job", "kotlinx.coroutines.flow.Flow", "org.reactivestreams.Publisher");
 
 	private static final Set<String> DEFERRED = Set.of("java.util.concurrent.Callable", "java.util.function.Supplier",
-			"java.util.stream.BaseStream", "kotlin.sequences.Sequence",
+			"java.util.stream.Stream", "java.util.stream.IntStream", "java.util.stream.LongStream",
+			"java.util.stream.DoubleStream", "kotlin.sequences.Sequence",
 			"org.springframework.web.context.request.async.DeferredResult",
 			"org.springframework.web.context.request.async.WebAsyncTask",
 			"org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
+			"org.springframework.web.servlet.mvc.method.annotation.SseEmitter",
 			"org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
 	static final boolean REACTOR_PRESENT = isPresent("reactor.core.publisher.Flux");
@@ -56,10 +58,10 @@ final class ReactiveTypes {
 
 	/**
 	 * Return whether it is a type of results that their receiver works on, which cannot
-	 * be guarded.
+	 * be guarded. Exactly, since an object may implement it by the way.
 	 */
 	static boolean isDeferred(Class<?> type) {
-		return isA(type, DEFERRED);
+		return DEFERRED.contains(type.getName());
 	}
 
 	/**

@@ -42,6 +42,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -50,9 +51,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * or that leader work has joined, passes the fence directly before its commit, after the
  * writes that the commit would otherwise flush.
  * <p>
- * Terms are bound to the {@link ConnectionHolder} of a transaction: it is suspended and
- * resumed with the transaction, whereas the synchronizations of a transaction may be
- * suspended by another transaction manager, or missing.
+ * Terms are bound to the resource of a transaction, such as its {@link ConnectionHolder}:
+ * it is suspended and resumed with the transaction, whereas the synchronizations of a
+ * transaction may be suspended by another transaction manager, or missing.
  * <p>
  * An exception that is thrown here must not be a
  * {@link org.springframework.transaction.TransactionException}: transaction managers do
@@ -121,8 +122,11 @@ final class FencedTransactions implements TransactionExecutionListener {
 		}
 		// The existing list may be immutable
 		List<TransactionExecutionListener> listeners = new ArrayList<>(manager.getTransactionExecutionListeners());
-		// First: another one may fail, whereupon the cleanup of the connection commits
-		listeners.add(0, this);
+		// Last, directly before the commit. Without synchronizations, nothing rolls back
+		// if another one fails before the fence
+		boolean first = manager instanceof AbstractPlatformTransactionManager platform
+				&& platform.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER;
+		listeners.add(first ? 0 : listeners.size(), this);
 		manager.setTransactionExecutionListeners(listeners);
 		if (this.registered && isRegistered()) {
 			logger.warn("The application has replaced the transaction execution listeners of '" + this.name
@@ -138,11 +142,15 @@ final class FencedTransactions implements TransactionExecutionListener {
 	boolean isFor(TransactionManager bean) {
 		register();
 		return this.manager == null || !(bean instanceof ConfigurableTransactionManager configurable)
-				|| configurable.getTransactionExecutionListeners().contains(this);
+				|| isListeningTo(configurable);
+	}
+
+	boolean isListeningTo(ConfigurableTransactionManager bean) {
+		return bean.getTransactionExecutionListeners().contains(this);
 	}
 
 	private boolean isRegistered() {
-		return this.manager == null || this.manager.getTransactionExecutionListeners().contains(this);
+		return this.manager == null || isListeningTo(this.manager);
 	}
 
 	String name() {

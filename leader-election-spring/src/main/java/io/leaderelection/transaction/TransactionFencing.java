@@ -124,21 +124,24 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 				|| context.getBeanFactory().getBeanNamesForType(TransactionFencing.class, true, false).length > 0) {
 			return;
 		}
-		String suffix = " of " + context.getId();
+		ChildProcessor processor = ofChild(String.valueOf(context.getId()));
 		if (event instanceof ContextRefreshedEvent) {
-			context.getBeanFactory().addBeanPostProcessor(new BeanPostProcessor() {
-
-				@Override
-				public Object postProcessAfterInitialization(Object bean, String beanName) {
-					return TransactionFencing.this.postProcessAfterInitialization(bean, beanName + suffix);
-				}
-
-			});
-			listenToAll(context.getBeanFactory(), suffix);
+			context.getBeanFactory().addBeanPostProcessor(processor);
+			listenToAll(context.getBeanFactory(), processor.suffix());
 		}
 		else if (event instanceof ContextClosedEvent) {
-			remove(suffix);
+			remove(processor.suffix());
 		}
+	}
+
+	/**
+	 * Return a processor that fences the transaction managers that a child context
+	 * creates. All those of a context are equal, so that it has one of them.
+	 * @param context the id of the child
+	 * @return the processor
+	 */
+	public ChildProcessor ofChild(String context) {
+		return new ChildProcessor(this, " of " + context);
 	}
 
 	@Override
@@ -174,6 +177,10 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			addUnfenced(name, Coverage.REACTIVE);
 		}
 		else if (manager instanceof ConfigurableTransactionManager configurable) {
+			if (this.managers.values().stream().anyMatch((known) -> known.isListeningTo(configurable))) {
+				// Another name for it, or seen by its context, too
+				return;
+			}
 			add(new FencedTransactions(name, this, configurable, PersistenceContextFlush.of(manager),
 					(TransactionDataSource.of(manager) != null) ? Coverage.UNKNOWN : Coverage.NO_DATA_SOURCE));
 		}
@@ -470,6 +477,21 @@ public final class TransactionFencing implements BeanPostProcessor, SmartInitial
 			}
 		}
 		return null;
+	}
+
+	/**
+	 * Fences the transaction managers that a child context creates.
+	 *
+	 * @param fencing the fencing of the parent
+	 * @param suffix what is added to the names of the child
+	 */
+	public record ChildProcessor(TransactionFencing fencing, String suffix) implements BeanPostProcessor {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			return this.fencing.postProcessAfterInitialization(bean, beanName + this.suffix);
+		}
+
 	}
 
 	/**

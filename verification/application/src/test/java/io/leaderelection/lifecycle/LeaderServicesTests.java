@@ -398,8 +398,8 @@ class LeaderServicesTests {
 	@Test
 	void lazyServiceIsCreatedAndStarted() {
 		this.contextRunner.withUserConfiguration(LazyConfiguration.class).run((context) -> {
-			context.getBean(TestLeadership.class).grant();
 			assertThat(context.getBeanFactory().containsSingleton("plain")).isTrue();
+			context.getBean(TestLeadership.class).grant();
 			PlainService service = context.getBean(PlainService.class);
 			await().until(service::isRunning);
 			context.getBean(TestLeadership.class).revoke();
