@@ -396,11 +396,10 @@ final class ElectionDefinitions {
 
 		private Duration drainTimeout() {
 			Duration value = (this.own != null) ? this.own.drainTimeout() : null;
-			Duration set = (value != null) ? value : this.properties.drainTimeout();
-			if (set == null) {
+			Duration timeout = (value != null) ? value : this.properties.drainTimeout();
+			if (timeout == null) {
 				return defaultDrain(this.phaseTimeout);
 			}
-			Duration timeout = set;
 			String property = property("drain-timeout", value);
 			rejectIf(timeout.isNegative(), property, timeout, "It is negative.",
 					"Set how long a hand-over may wait for leader work, or 0 to interrupt it at once.");
