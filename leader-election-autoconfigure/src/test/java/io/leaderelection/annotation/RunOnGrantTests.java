@@ -19,6 +19,7 @@ package io.leaderelection.annotation;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -137,6 +138,39 @@ class RunOnGrantTests {
 			job.finish().countDown();
 			assertThat(handOver).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
 		});
+	}
+
+	@Test
+	void callsExcludeEachOther() {
+		this.contextRunner.withBean(SlowJob.class).withBean(PendingJobs.class).run((context) -> {
+			SlowJob slow = context.getBean(SlowJob.class);
+			assertThat(slow.started().await(10, TimeUnit.SECONDS)).isTrue();
+			assertThat(CompletableFuture.runAsync(slow::run)).succeedsWithin(10, TimeUnit.SECONDS);
+			slow.finish().countDown();
+			PendingJobs jobs = context.getBean(PendingJobs.class);
+			await().until(() -> runs.size() == 2);
+			assertThat(jobs.stage()).isCompleted();
+			assertThat(jobs.publisher().blockOptional()).isEmpty();
+			assertThat(runs).containsOnlyOnce("stage", "publisher");
+			jobs.end().complete("end");
+			await().untilAsserted(() -> assertThat(jobs.publisher().block()).isEqualTo("end"));
+			assertThat(jobs.stage()).isCompletedWithValue("end");
+		});
+	}
+
+	/**
+	 * Work that is interrupted, but does not end.
+	 */
+	@Test
+	void callOfAnEarlierTermExcludesNoRun() {
+		this.contextRunner.withPropertyValues("leader-election.drain-timeout=100ms")
+			.withBean(PendingJobs.class)
+			.run((context) -> {
+				await().until(() -> runs.size() == 2);
+				leadAgain(context);
+				await().until(() -> runs.size() == 4);
+				context.getBean(PendingJobs.class).end().complete("end");
+			});
 	}
 
 	@Test
@@ -337,9 +371,9 @@ class RunOnGrantTests {
 		private final CountDownLatch finish = new CountDownLatch(1);
 
 		@LeaderOnly(runOnGrant = true)
-		void run() throws InterruptedException {
+		void run() {
 			this.started.countDown();
-			this.finish.await();
+			await().until(() -> this.finish.getCount() == 0);
 		}
 
 		CountDownLatch started() {
@@ -374,6 +408,29 @@ class RunOnGrantTests {
 		@LeaderOnly(runOnGrant = true)
 		Mono<Boolean> run() {
 			return Mono.fromCallable(() -> runs.add("reactive"));
+		}
+
+	}
+
+	static class PendingJobs {
+
+		private final CompletableFuture<String> end = new CompletableFuture<>();
+
+		@LeaderOnly(runOnGrant = true)
+		CompletionStage<String> stage() {
+			runs.add("stage");
+			// Cannot be cancelled
+			return this.end.minimalCompletionStage();
+		}
+
+		@LeaderOnly(runOnGrant = true)
+		Mono<String> publisher() {
+			runs.add("publisher");
+			return Mono.fromFuture(this.end, true);
+		}
+
+		CompletableFuture<String> end() {
+			return this.end;
 		}
 
 	}

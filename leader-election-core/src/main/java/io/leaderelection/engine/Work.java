@@ -151,11 +151,12 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Count this work when it has ended. Called before it continues on other threads.
-	 * @param counts the counts to be incremented
+	 * Have an observation end with this work. Called before it continues on other
+	 * threads.
+	 * @param observation the observation, for instance the counts to be incremented
 	 */
-	public void countIn(InvocationCounts counts) {
-		this.observation = counts;
+	public void endWith(WorkObservation observation) {
+		this.observation = observation;
 	}
 
 	/**

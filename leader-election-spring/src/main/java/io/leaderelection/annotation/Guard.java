@@ -19,7 +19,10 @@ package io.leaderelection.annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -34,6 +37,7 @@ import java.util.stream.Collectors;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.annotation.WorkAdvisor.Advice;
+import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.Work;
 import io.leaderelection.engine.WorkGate;
 import io.leaderelection.engine.WorkObserver;
@@ -82,6 +86,9 @@ final class Guard {
 
 	private final @Nullable Supplier<Advice> adviceSupplier;
 
+	/** The work that calls the method of each object, if calls exclude each other. */
+	private final @Nullable Map<Object, Work> running;
+
 	/** The containers that call the method for messages. */
 	private final List<ListenerContainer> containers;
 
@@ -98,6 +105,7 @@ final class Guard {
 		this.electionExpression = annotation.election();
 		this.listener = ListenerRules.callerOf(method, type).isContainer();
 		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || this.listener;
+		this.running = annotation.runOnGrant() ? Collections.synchronizedMap(new IdentityHashMap<>()) : null;
 		this.containers = containers;
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
@@ -187,17 +195,39 @@ final class Guard {
 	}
 
 	/**
-	 * Count work that calls the method, and have it observed from here on.
+	 * Begin the call of the method by some work, which is counted and observed from here
+	 * on.
+	 * @param target the object of the call
+	 * @return whether to call the method: not if it {@linkplain LeaderOnly#runOnGrant()
+	 * runs on grant}, and another call of it runs in the same term
 	 */
-	void instrument(Work work, WorkObserver.Context context) {
-		work.countIn(election().invocations());
+	boolean begin(Work work, Object target, WorkObserver.Context context) {
+		InvocationCounts invocations = election().invocations();
+		Map<Object, Work> running = this.running;
+		if (running == null) {
+			work.endWith(invocations);
+		}
+		else if (running.merge(target, work, Guard::first) == work) {
+			work.endWith((interrupted) -> {
+				running.remove(target, work);
+				invocations.ended(interrupted);
+			});
+		}
+		else {
+			return false;
+		}
 		work.instrument(this.owner, this.methodName, context);
+		return true;
+	}
+
+	private static Work first(Work running, Work work) {
+		return (running.getLeadership() == work.getLeadership()) ? running : work;
 	}
 
 	/**
-	 * Return the result of a call that the advice skips.
+	 * Return the result of a call that is skipped although this node leads.
 	 */
-	@Nullable Object skipByAdvice() {
+	@Nullable Object skipOnLeader() {
 		election().invocations().refused(false);
 		return skip();
 	}

@@ -148,9 +148,11 @@ public @interface LeaderOnly {
 	 * leader work: if leadership has ended by then, the run is skipped. If the method is
 	 * also asynchronous, it should return a future. Otherwise a run that waits for a
 	 * thread may begin in a later term, concurrently with the run of that term. An
-	 * exception is logged. The method may be called for other reasons at the same time,
-	 * for instance by a scheduler. The first grant may occur before the application has
-	 * started completely.
+	 * exception is logged. The first grant may occur before the application has started
+	 * completely.
+	 * <p>
+	 * Calls of the method on one bean exclude each other within a term, however they are
+	 * made: one that comes while another runs, for instance of a scheduler, is skipped.
 	 * @return whether to run the method on grant
 	 */
 	boolean runOnGrant() default false;

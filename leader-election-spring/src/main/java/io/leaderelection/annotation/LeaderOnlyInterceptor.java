@@ -73,7 +73,7 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 			}
 			Advice advice = this.innermost ? null : guard.advice();
 			Object result = (advice != null)
-					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipByAdvice)
+					? advice.call(work, () -> proceed(invocation, guard, work), guard::skipOnLeader)
 					: proceed(invocation, guard, work);
 			guard.checkResult(result);
 			if (advice == null && result instanceof CompletionStage<?> stage) {
@@ -91,11 +91,14 @@ final class LeaderOnlyInterceptor implements MethodInterceptor {
 	}
 
 	/**
-	 * Call the method. Observed from here on: a call that the advice skips does no work.
+	 * Call the method, unless another call excludes it. Observed from here on: a call
+	 * that the advice skips does no work.
 	 */
-	private static @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
-		guard.instrument(work, (key) -> null);
-		return invocation.proceed();
+	private @Nullable Object proceed(MethodInvocation invocation, Guard guard, Work work) throws Throwable {
+		Object target = invocation.getThis();
+		// The innermost call is part of one that has begun
+		boolean begun = guard.begin(work, (this.innermost || target == null) ? work : target, (key) -> null);
+		return begun ? invocation.proceed() : guard.skipOnLeader();
 	}
 
 }

@@ -133,8 +133,10 @@ final class ReactiveWork {
 		}
 		try (work) {
 			Advice advice = this.guard.advice();
-			if (advice == null) {
-				instrument(work, subscriber.currentContext());
+			if (advice == null && !begin(work, subscriber.currentContext())) {
+				this.guard.skipOnLeader();
+				Operators.complete(subscriber);
+				return;
 			}
 			WorkSubscriber inner = new WorkSubscriber(subscriber, work, !this.type.multiValue(), this.guard.gate());
 			work.continueUntilEnd(() -> inner.fail(this.guard.cancellation(work)));
@@ -147,8 +149,9 @@ final class ReactiveWork {
 		}
 	}
 
-	private void instrument(Work work, ContextView context) {
-		this.guard.instrument(work, (key) -> context.getOrDefault(key, null));
+	private boolean begin(Work work, ContextView context) {
+		Object target = this.invocation.getThis();
+		return this.guard.begin(work, (target != null) ? target : work, (key) -> context.getOrDefault(key, null));
 	}
 
 	/**
@@ -181,10 +184,10 @@ final class ReactiveWork {
 			return Mono.error(ex);
 		}
 		if (run == null) {
-			this.guard.skipByAdvice();
+			this.guard.skipOnLeader();
 			return Mono.empty();
 		}
-		instrument(work, context);
+		begin(work, context);
 		Publisher<Object> source = (subscriber) -> subscribe(run, subscriber);
 		ContextView contextOfRun = Context.of(run.context()).putAllMap(work.context());
 		return this.type.multiValue()

@@ -53,7 +53,7 @@ public final class WorkInterruptStress {
 	private static void work(Election election, InvocationCounts counts, BooleanSupplier over, IZZ_Result result) {
 		try (Work work = election.gate().enter("job")) {
 			if (work != null) {
-				work.countIn(counts);
+				work.endWith(counts);
 				boolean late = over.getAsBoolean();
 				result.r1 = Thread.currentThread().isInterrupted() ? INTERRUPTED : late ? MISSED : RUNS;
 			}
