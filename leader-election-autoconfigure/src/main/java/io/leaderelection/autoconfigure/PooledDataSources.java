@@ -26,6 +26,7 @@ import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
+import com.zaxxer.hikari.HikariCredentialsProvider;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.util.Credentials;
 import com.zaxxer.hikari.util.PropertyElf;
@@ -261,7 +262,7 @@ final class PooledDataSources {
 			ConnectionTarget target = target(pool);
 			Credentials credentials;
 			try {
-				credentials = HikariCredentials.of(pool);
+				credentials = credentials(pool);
 			}
 			catch (RuntimeException ex) {
 				// A service may be unreachable
@@ -269,6 +270,17 @@ final class PooledDataSources {
 			}
 			return target.with(credentials.getUsername(), credentials.getPassword(), pool.getSchema(),
 					pool.getConnectionInitSql());
+		}
+
+		private static Credentials credentials(HikariDataSource pool) {
+			HikariCredentialsProvider provider = null;
+			try {
+				provider = pool.getCredentialsProvider();
+			}
+			catch (NoSuchMethodError ex) {
+				// HikariCP 6, the version of Spring Boot 3, has no providers
+			}
+			return (provider != null) ? provider.getCredentials() : pool.getCredentials();
 		}
 
 		private static ConnectionTarget target(HikariDataSource pool) {

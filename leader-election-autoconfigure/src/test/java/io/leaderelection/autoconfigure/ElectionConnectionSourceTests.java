@@ -25,6 +25,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
 
 import javax.sql.DataSource;
@@ -146,6 +147,18 @@ class ElectionConnectionSourceTests {
 		pool.getHikariConfigMXBean().setPassword("rotated");
 		source.connect(NO_SETTINGS);
 		assertThat(this.driver.properties).containsEntry("password", "rotated");
+	}
+
+	@Test
+	void asksTheCredentialsProviderOfHikariEveryTime() throws SQLException {
+		HikariDataSource pool = hikari(URL);
+		AtomicReference<String> token = new AtomicReference<>("token-1");
+		pool.setCredentialsProvider(() -> Credentials.of("iam", token.get()));
+		ElectionConnectionSource source = source(pool);
+		source.check();
+		token.set("token-2");
+		source.connect(NO_SETTINGS);
+		assertThat(this.driver.properties).containsEntry("user", "iam").containsEntry("password", "token-2");
 	}
 
 	@Test
