@@ -46,7 +46,8 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 
 	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStoreFactory.class);
 
-	private static final Pattern TABLE_NAME = Pattern.compile("([A-Za-z_]\\w{0,62}\\.)?[A-Za-z_]\\w{0,52}");
+	private static final Pattern TABLE_NAME = Pattern
+		.compile("(([A-Za-z_]\\w{0,62}|\"[\\w $-]{1,63}\")\\.)?[A-Za-z_]\\w{0,52}");
 
 	private static final int LONGEST_KEY = 255;
 
@@ -95,7 +96,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 			throw new InvalidUsageException("leader-election.table-name", name,
 					"It is not the name of a table, with or without a schema.",
 					"Set a name of letters, digits and underscores that needs no quotes, for instance "
-							+ "infra.leader_election.");
+							+ "infra.leader_election. Only the schema may have quotes.");
 		}
 		Duration lease = this.definitions.all().get(0).settings().lease();
 		for (ElectionDefinition definition : this.definitions.all()) {

@@ -64,7 +64,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@AfterEach
 	void dropRolesAndDatabase() {
 		closeNodes();
-		this.server.execute("DROP SCHEMA IF EXISTS durable_schema CASCADE");
+		this.server.execute("DROP SCHEMA IF EXISTS durable_schema, \"durable-schema\" CASCADE");
 		for (String role : new String[] { ROLE, ELECTION_ROLE }) {
 			this.server.execute(
 					"DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN DROP OWNED BY %1$s; DROP ROLE %1$s; END IF; END $$"
@@ -82,8 +82,8 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void missingTableIsCreatedWithoutAnErrorInTheLogOfTheServer() {
-		String table = "durable_schema.created_" + UUID.randomUUID().toString().replace('-', '_');
-		this.server.execute("CREATE SCHEMA durable_schema");
+		String table = "\"durable-schema\".created_" + UUID.randomUUID().toString().replace('-', '_');
+		this.server.execute("CREATE SCHEMA \"durable-schema\"");
 		start(InTransaction.class, "leader-election.table-name=" + table);
 		assertThat(this.server.query("SELECT to_regclass('%s_schedule')".formatted(table))).doesNotContainNull();
 		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(table) && line.contains("ERROR"));

@@ -56,6 +56,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -131,6 +132,9 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 					(ex) -> assertThat(ex.getAction()).containsSubsequence("table-name=durable_schema." + TABLE + " or",
 							"other nodes: public." + TABLE + "."));
 		assertThat(this.server.query("SELECT to_regclass('durable_schema." + RECORD + "')")).containsOnlyNulls();
+		assertRefused(() -> start(InTransaction.class,
+				StringUtils.addStringToArray(properties, "leader-election.initialize-schema=never")))
+			.hasMessageContaining("can use. Its search path does not find public.%s.", RECORD);
 		createInSchema();
 		LocalNode node = start(InTransaction.class, properties);
 		assertThat(output).contains("Durable schedules are recorded in the table durable_schema." + RECORD)

@@ -120,22 +120,23 @@ final class ScheduleTable {
 		connection.setAutoCommit(true);
 		try {
 			String found = find(connection);
+			String elsewhere = compare(connection, found);
 			if (found == null && this.create) {
-				compare(connection, null);
 				create(connection);
 				found = find(connection);
+				compare(connection, found);
 			}
 			if (found == null) {
 				throw new InvalidUsageException(
 						"The table " + this.name
 								+ ", which records the fires of durable schedules, does not exist in a "
-								+ "schema that the application can use.",
+								+ "schema that the application can use."
+								+ (elsewhere.isEmpty() ? "" : " Its search path does not find " + elsewhere + "."),
 						"Run the script " + SCRIPT + ", which is in the jar of leader-election-schedule, for "
 								+ "instance as a migration of Flyway or Liquibase, or set "
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
 								+ "leader-election.table-name and the suffix _schedule.");
 			}
-			compare(connection, found);
 			return found;
 		}
 		catch (SQLException ex) {
@@ -156,8 +157,9 @@ final class ScheduleTable {
 	 * creation, which is refused if other nodes may use another, and with the table that
 	 * was found: of two nodes that create it in two schemas at the same time, one finds
 	 * that of the other.
+	 * @return the names of the others
 	 */
-	private void compare(Connection connection, @Nullable String found) throws SQLException {
+	private String compare(Connection connection, @Nullable String found) throws SQLException {
 		try (Statement statement = statement(connection);
 				// None if the name has a schema
 				ResultSet row = statement.executeQuery(FIND_OTHERS.formatted(this.name.toLowerCase(Locale.ROOT)))) {
@@ -174,7 +176,7 @@ final class ScheduleTable {
 						+ ", run the same fires once more. Set leader-election.table-name=" + leaseTable(found)
 						+ " on all nodes");
 			}
-			else if (!usable.isEmpty() && row.getString("schema") != null) {
+			else if (!usable.isEmpty() && this.create && row.getString("schema") != null) {
 				String own = row.getString("schema") + "." + this.name;
 				throw new InvalidUsageException(
 						"The table " + own + ", which records the fires of durable schedules, is not created, since "
@@ -185,6 +187,7 @@ final class ScheduleTable {
 								+ ". Otherwise set leader-election.table-name to that of the other nodes: "
 								+ leaseTable(usable) + ". Set the same on all nodes.");
 			}
+			return usable + ((usable.isEmpty() || denied.isEmpty()) ? "" : ", ") + denied;
 		}
 	}
 

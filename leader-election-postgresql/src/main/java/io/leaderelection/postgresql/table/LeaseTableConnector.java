@@ -22,6 +22,8 @@ import java.time.Duration;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -165,7 +167,7 @@ final class LeaseTableConnector {
 			throw new UnusableStoreException(
 					"Of the tables " + Tables.named(this.table) + ", which leader-election.store=table needs, "
 							+ ((tables != null) ? "only " + tables.present() + " exist" : "none exists")
-							+ " in a schema that the role can use.",
+							+ " in a schema that the role can use." + elsewhere(connection),
 					"Run the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of leader-election-postgresql, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",
@@ -193,6 +195,14 @@ final class LeaseTableConnector {
 					+ "those, and not " + name + ", elect another leader. Set leader-election.table-name=" + name
 					+ " on all nodes");
 		}
+	}
+
+	private String elsewhere(Connection connection) throws SQLException {
+		Others others = LeaseTableShape.findOthers(connection, this.table);
+		String names = Stream.of(others.usable(), others.denied())
+			.filter((name) -> !name.isEmpty())
+			.collect(Collectors.joining(", "));
+		return names.isEmpty() ? "" : " Its search path does not find " + names + ".";
 	}
 
 	/**
@@ -234,8 +244,7 @@ final class LeaseTableConnector {
 			Jdbc.throwIfInterrupted(connection, ex);
 			if (isMissing(inspect(connection))) {
 				throw new UnusableStoreException(
-						"The table \"" + this.table + "\" for leader election could not be created: "
-								+ Jdbc.summary(ex),
+						"The table " + this.table + " for leader election could not be created: " + Jdbc.summary(ex),
 						"Create it with the script io/leaderelection/postgresql/schema-postgresql.sql as a role that may do so, or "
 								+ "grant CREATE on the schema, which must exist.",
 						ex);

@@ -168,7 +168,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	void tablesThatMayNotBeCreatedAreUnusable() {
 		this.server.execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(this.schema, this.role));
 		assertUnusable(store("shape", true, this::connectWithRole),
-				"The table \"%1$s.shape\" for leader election could not be created: ERROR: permission denied for schema");
+				"The table %1$s.shape for leader election could not be created: ERROR: permission denied for schema");
 	}
 
 	@Test
@@ -205,6 +205,9 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 					"table-name to that of the other nodes: " + used + "."));
 		assertThat(this.server
 			.query("SELECT relname FROM pg_class WHERE relnamespace = '%s'::regnamespace".formatted(second))).isEmpty();
+		assertThatExceptionOfType(UnusableStoreException.class)
+			.isThrownBy(() -> elections(this.table, false, source).open())
+			.withMessageEndingWith("a schema that the role can use. Its search path does not find " + used + ".");
 		StoreSession follower = elections(used, true, source).open();
 		follower.becomeCandidate();
 		hold(follower);
