@@ -92,7 +92,8 @@ class LeaderRoleTests {
 		try (LocalNode leader = start("spring.datasource.username=" + STRANGER, "spring.datasource.password=right")
 			.awaitLeader(); LocalNode follower = start(watching)) {
 			awaitRole(follower, STRANGER);
-			assertThat(elector(follower).status().problem()).isNull();
+			assertThat(elector(follower).status().problem())
+				.isEqualTo("is not a candidate: it is configured with candidate=false");
 		}
 		assertThat(output).doesNotContain("another role");
 	}

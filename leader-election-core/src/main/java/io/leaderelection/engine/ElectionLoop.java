@@ -251,7 +251,7 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 		long begun = this.election.nanoTime();
 		try {
 			LeaderPhase leader = new LeaderPhase(this.election, opened, won, this.contact);
-			TermLeadership granted = leader.awaitGrant(this.follower::isFirst);
+			TermLeadership granted = leader.awaitGrant(this.follower);
 			if (granted == null) {
 				leader.released(leader.release(false));
 				return;

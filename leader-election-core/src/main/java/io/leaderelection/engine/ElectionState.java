@@ -22,6 +22,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
@@ -105,6 +107,21 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	 */
 	long suspensionRemaining(long now) {
 		return this.suspensions.values().stream().mapToLong((until) -> until - now).reduce(0, Math::max);
+	}
+
+	/**
+	 * Return why this node is not a candidate.
+	 * @param configured whether it is configured as a candidate
+	 * @return the reasons, or an empty text if it is a candidate
+	 */
+	String notCandidate(boolean configured, long now) {
+		Stream<String> suspended = Stream.of(Suspension.values())
+			.filter((cause) -> isSuspended(cause, now))
+			.map((cause) -> cause.description);
+		String reasons = Stream
+			.concat(configured ? Stream.empty() : Stream.of("it is not configured as one"), suspended)
+			.collect(Collectors.joining(", and "));
+		return reasons.isEmpty() ? "" : "is not a candidate: " + reasons;
 	}
 
 	boolean isSuspended(Suspension cause, long now) {
@@ -268,17 +285,19 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	 */
 	enum Suspension {
 
-		/** The node has resigned, and lets other candidates go first. */
-		RESIGNED,
+		RESIGNED("it has resigned, and lets other candidates go first"),
 
-		/** The node could not start its services. */
-		SERVICES_FAILED,
+		SERVICES_FAILED("services could not be started"),
 
-		/** The application is unhealthy. */
-		UNHEALTHY,
+		UNHEALTHY("the application is unhealthy"),
 
-		/** Another candidate should lead, since this node leads other elections. */
-		SPREAD
+		SPREAD("another candidate should lead, since this node leads other elections");
+
+		private final String description;
+
+		Suspension(String description) {
+			this.description = description;
+		}
 
 	}
 

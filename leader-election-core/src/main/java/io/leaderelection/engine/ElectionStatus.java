@@ -23,7 +23,6 @@ import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Contact;
-import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.Leading;
@@ -128,7 +127,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, (leader != null) ? leader.role() : null,
 				candidates, election.gate().size(), state.history(), lastContact, silence, settings.lease(),
 				Duration.ofNanos(remaining), election.effects().loop().takeover(), contact.watching(), blockedBy(state),
-				problem(state, now), isUnusable(state));
+				problem(state, settings.candidate(), now), isUnusable(state));
 	}
 
 	private static @Nullable String blockedBy(ElectionState state) {
@@ -139,7 +138,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		return (holder != null) ? holder.session() : null;
 	}
 
-	private static @Nullable String problem(ElectionState state, long now) {
+	private static @Nullable String problem(ElectionState state, boolean configured, long now) {
 		List<String> problems = new ArrayList<>();
 		if (state.contact().problem() != null) {
 			problems.add(state.contact().problem().message());
@@ -147,11 +146,9 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		if (state.view().foreign() != null) {
 			problems.add("the " + state.view().foreign());
 		}
-		if (state.isSuspended(Suspension.UNHEALTHY, now)) {
-			problems.add("is not a candidate: the application is unhealthy");
-		}
-		if (state.isSuspended(Suspension.SERVICES_FAILED, now)) {
-			problems.add("is not a candidate for now: services could not be started");
+		String notCandidate = state.notCandidate(configured, now);
+		if (!notCandidate.isEmpty()) {
+			problems.add(notCandidate);
 		}
 		return problems.isEmpty() ? null : String.join("; ", problems);
 	}

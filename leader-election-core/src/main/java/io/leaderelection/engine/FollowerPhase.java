@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.ElectionState.Problem;
@@ -64,6 +65,9 @@ final class FollowerPhase {
 	private boolean announced;
 
 	private int failures;
+
+	/** When a leader was last observed. */
+	private Instant sight = Instant.MIN;
 
 	/**
 	 * Whether this node observes without a session until it may be admitted as a
@@ -225,13 +229,19 @@ final class FollowerPhase {
 		}
 		this.contact.answered(session, this.watches || !session.isStandby());
 		Holder leader = view.leader();
+		if (leader != null) {
+			this.sight = this.platform.now();
+		}
 		View known = this.election.state().view();
-		this.election.apply((state, now) -> this.election.transitions().follow(state, now, view));
+		ElectionState state = this.election
+			.apply((current, now) -> this.election.transitions().follow(current, now, view));
 		this.election.decide(null);
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
 				+ ")";
 		if (isFirst()) {
-			logOf(leader).info("Not leader, skipping scheduler startup " + who);
+			String reason = state.notCandidate(this.settings.candidate(), this.platform.nanoTime());
+			logOf(leader).info("Not leader, skipping scheduler startup " + who
+					+ (reason.isEmpty() ? "" : ". This node " + reason));
 		}
 		else if (leader != null && !leader.isSame(known.leader())) {
 			logOf(leader).info("Following " + who);
@@ -250,6 +260,13 @@ final class FollowerPhase {
 		boolean first = !this.announced;
 		this.announced = true;
 		return first;
+	}
+
+	/**
+	 * Return for how long the leader of the last transition has not been observed.
+	 */
+	Duration sinceSight(Transition last) {
+		return Duration.between((last.time().isAfter(this.sight)) ? last.time() : this.sight, this.platform.now());
 	}
 
 	/**

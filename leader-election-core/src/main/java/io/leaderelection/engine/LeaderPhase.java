@@ -92,10 +92,10 @@ final class LeaderPhase {
 	/**
 	 * Wait until nothing of an earlier term is left, with confirmations like those of a
 	 * leader.
-	 * @param first whether this is the first time that this node logs whether it leads
+	 * @param follower what this node has observed and logged before
 	 * @return the leadership, or {@code null} if this node is to hand over
 	 */
-	@Nullable TermLeadership awaitGrant(BooleanSupplier first) throws SessionException {
+	@Nullable TermLeadership awaitGrant(FollowerPhase follower) throws SessionException {
 		Transition former = this.election.state().lastTransition();
 		this.election.apply((state, now) -> this.transitions.elect(state, this.won.term()));
 		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
@@ -121,7 +121,7 @@ final class LeaderPhase {
 				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
 						this.election.platform().now());
 				if (notBefore - this.election.nanoTime() <= 0 && grant(granted, start)) {
-					acquired(former, first);
+					acquired(former, follower);
 					return granted;
 				}
 				continue;
@@ -165,15 +165,16 @@ final class LeaderPhase {
 		return true;
 	}
 
-	private void acquired(@Nullable Transition former, BooleanSupplier first) {
+	private void acquired(@Nullable Transition former, FollowerPhase follower) {
 		long vacant = this.election.nanoTime() - this.reply;
 		this.election.statistics().acquired(vacant);
 		this.election.decide(null);
 		String before = (former == null || former.term() == null) ? ""
-				: ", after node '%s' in term %s and at least %dms without a leader".formatted(former.node(),
-						former.term(), TimeUnit.NANOSECONDS.toMillis(vacant));
-		this.log.info("Acquired leadership" + (first.getAsBoolean() ? ", starting schedulers" : "") + " ("
-				+ this.election + ", term " + this.won.term() + before + ")");
+				: ", after node '%s' in term %s, last seen %dms ago, and at least %dms without a leader".formatted(
+						former.node(), former.term(), follower.sinceSight(former).toMillis(),
+						TimeUnit.NANOSECONDS.toMillis(vacant));
+		this.log.info("Acquired leadership" + (follower.isFirst() ? ", starting schedulers" : "") + " (" + this.election
+				+ ", term " + this.won.term() + before + ")");
 	}
 
 	/**

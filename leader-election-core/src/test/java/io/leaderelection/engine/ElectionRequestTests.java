@@ -117,12 +117,20 @@ class ElectionRequestTests {
 	}
 
 	@Test
-	void nodeThatIsNoCandidateAsksToo() {
+	void nodeThatIsNoCandidateAsksTooAndSaysSo(CapturedOutput output) {
 		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
 		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null, "test"));
 		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775 test"));
+		observer.at(Duration.ofMillis(1400), () -> {
+			String reason = "is not a candidate: it is not configured as one";
+			assertThat(output).contains("leader 'node-2'). This node " + reason);
+			assertThat(ElectionStatus.of(observer.election).problem()).isEqualTo(reason);
+			observer.election.suspendCandidacy(Suspension.UNHEALTHY);
+			assertThat(ElectionStatus.of(observer.election).problem())
+				.isEqualTo(reason + ", and the application is unhealthy");
+		});
 		observer.stopAt(Duration.ofSeconds(8)).run();
 	}
 
@@ -293,7 +301,7 @@ class ElectionRequestTests {
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).contains("Not leader, skipping scheduler startup")
 			.contains("Acquired leadership (election 'default', node 'node-1', term 0:1:1, after node 'node-2' in term "
-					+ TERM + " and at least 100ms without a leader)");
+					+ TERM + ", last seen 900ms ago, and at least 100ms without a leader)");
 	}
 
 	@Test

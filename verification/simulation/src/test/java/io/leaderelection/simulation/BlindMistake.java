@@ -33,8 +33,8 @@ enum BlindMistake {
 	/**
 	 * G6: a leader plans its first confirmation from the grant, not from the last one.
 	 */
-	LATE_FIRST_CONFIRMATION(List.of("G6 loss"), "LeaderPhase", "acquired(former, first);", """
-			acquired(former, first);
+	LATE_FIRST_CONFIRMATION(List.of("G6 loss"), "LeaderPhase", "acquired(former, follower);", """
+			acquired(former, follower);
 			this.next = this.election.nanoTime() + this.settings.confirmNanos();
 			"""),
 

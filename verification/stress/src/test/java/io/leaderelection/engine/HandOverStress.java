@@ -73,10 +73,11 @@ public final class HandOverStress {
 		public void lead(IZ_Result result) {
 			try {
 				this.session.open(() -> false);
+				StoreContact contact = new StoreContact(this.election, new Watchdog(this.election.platform()));
 				LeaderPhase leader = new LeaderPhase(this.election, this.session,
-						new Acquisition.Won(StressElections.term(), Acquisition.Ending.CLEAN, true),
-						new StoreContact(this.election, new Watchdog(this.election.platform())));
-				TermLeadership granted = Objects.requireNonNull(leader.awaitGrant(() -> false));
+						new Acquisition.Won(StressElections.term(), Acquisition.Ending.CLEAN, true), contact);
+				TermLeadership granted = Objects
+					.requireNonNull(leader.awaitGrant(new FollowerPhase(this.election, () -> this, contact)));
 				leader.serve(granted);
 				new HandOverPhase(this.election, leader, granted,
 						Objects.requireNonNull(this.election.state().handOver()))
