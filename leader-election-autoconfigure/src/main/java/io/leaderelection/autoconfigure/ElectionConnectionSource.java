@@ -108,6 +108,21 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 	}
 
+	/**
+	 * Return whether there is a PostgreSQL database, as far as can be known without a
+	 * connection.
+	 */
+	boolean isUsable() {
+		try {
+			resolve().check();
+			return true;
+		}
+		catch (RuntimeException ex) {
+			logger.debug("There is no database for elections", ex);
+			return false;
+		}
+	}
+
 	@Override
 	public Connection connect(Properties driverSettings) throws SQLException {
 		try {
@@ -202,8 +217,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 		if (count == 0) {
 			return new InvalidUsageException(
 					"Leader election needs a PostgreSQL database, but the application has no DataSource.",
-					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing), "
-							+ "or set " + urlOfElections() + "." + WITHOUT_DATABASE);
+					"Configure one with spring.datasource.url (and add spring-boot-starter-jdbc if it is missing). With "
+							+ "R2DBC, Spring Boot ignores that property: set " + urlOfElections()
+							+ " to a JDBC URL, with username and password." + WITHOUT_DATABASE);
 		}
 		return new InvalidUsageException(
 				"Leader election cannot determine which of " + count

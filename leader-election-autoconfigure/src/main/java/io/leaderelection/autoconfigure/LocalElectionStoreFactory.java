@@ -18,6 +18,8 @@ package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
@@ -40,27 +42,44 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
 	private final ObjectProvider<LocalStore> manual;
 
+	private final BooleanSupplier database;
+
 	/**
 	 * Create a new {@code LocalElectionStoreFactory} instance.
 	 * @param definitions the elections
 	 * @param manual provides the store of each election if a test controls them
+	 * @param database whether there is a database for elections
 	 */
-	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<LocalStore> manual) {
+	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<LocalStore> manual,
+			BooleanSupplier database) {
 		this.definitions = definitions;
 		this.manual = manual;
+		this.database = database;
 	}
 
 	@Override
 	public void check() {
-		logger.info("No election takes place, this node "
-				+ ((this.manual.getIfAvailable() != null) ? "leads when a test grants leadership" : describe())
-				+ " (leader-election.mode=always)");
+		boolean controlled = this.manual.getIfAvailable() != null;
+		String message = "No election takes place, this node "
+				+ (controlled ? "leads when a test grants leadership" : describe()) + " (leader-election.mode=always)";
+		if (!controlled && this.definitions.all().stream().anyMatch(LocalElectionStoreFactory::isCandidate)
+				&& this.database.getAsBoolean()) {
+			logger.warn(message + ". So does each other node, although there is a PostgreSQL database for elections: "
+					+ "remove leader-election.mode except for development and tests");
+		}
+		else {
+			logger.info(message);
+		}
+	}
+
+	private static boolean isCandidate(ElectionDefinition definition) {
+		return definition.settings().candidate();
 	}
 
 	private String describe() {
 		List<String> notLed = this.definitions.all()
 			.stream()
-			.filter((definition) -> !definition.settings().candidate())
+			.filter(Predicate.not(LocalElectionStoreFactory::isCandidate))
 			.map(ElectionDefinition::election)
 			.toList();
 		if (notLed.size() == this.definitions.all().size()) {

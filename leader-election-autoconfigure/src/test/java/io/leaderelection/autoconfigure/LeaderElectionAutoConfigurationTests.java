@@ -36,6 +36,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.postgresql.Driver;
 
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -71,6 +72,20 @@ class LeaderElectionAutoConfigurationTests {
 			assertThat(elector.isLeader()).isTrue();
 			assertThat(context).doesNotHaveBean(DataSource.class);
 		});
+	}
+
+	@Test
+	void warnsIfEachNodeLeadsBesideADatabase(CapturedOutput output) {
+		String warning = "So does each other node, although there is a PostgreSQL database for elections";
+		postgreSql().withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+			.run((context) -> assertThat(context).hasNotFailed());
+		postgreSql()
+			.withPropertyValues("leader-election.mode=always", "spring.datasource.url=jdbc:mysql://localhost:1/shop",
+					"spring.datasource.driver-class-name=" + Driver.class.getName())
+			.run((context) -> assertThat(context).hasNotFailed());
+		assertThat(output).doesNotContain(warning);
+		postgreSql().withPropertyValues("leader-election.mode=always")
+			.run((context) -> assertThat(output).contains("(leader-election.mode=always). " + warning));
 	}
 
 	@Test
@@ -213,7 +228,9 @@ class LeaderElectionAutoConfigurationTests {
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
 				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("the application has no DataSource"));
+				.hasMessageContaining("the application has no DataSource")
+				.hasMessageContaining(
+						"With R2DBC, Spring Boot ignores that property: set leader-election.datasource.url"));
 	}
 
 	@Test
