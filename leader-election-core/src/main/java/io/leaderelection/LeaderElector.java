@@ -119,7 +119,10 @@ public interface LeaderElector {
 
 	/**
 	 * Call the given work on the current thread if this node leads, as
-	 * {@link #runIfLeader(Runnable)}.
+	 * {@link #runIfLeader(Runnable)}. If it returns a
+	 * {@link java.util.concurrent.CompletionStage}, the work lasts until that completes,
+	 * and is cancelled instead of interrupted. Other deferred results, such as those of
+	 * reactive types, are not leader work.
 	 * @param <T> the type of the result
 	 * @param work the work
 	 * @return the result, empty if this node does not lead or the work returned

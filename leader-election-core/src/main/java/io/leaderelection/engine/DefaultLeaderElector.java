@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
@@ -126,7 +127,11 @@ public final class DefaultLeaderElector implements LeaderElector {
 			}
 			entered.instrument(work.getClass());
 			try {
-				return Optional.ofNullable(work.call());
+				T result = work.call();
+				if (result instanceof CompletionStage<?> stage) {
+					entered.continueUntil(stage);
+				}
+				return Optional.ofNullable(result);
 			}
 			catch (Throwable ex) {
 				entered.failed(ex);

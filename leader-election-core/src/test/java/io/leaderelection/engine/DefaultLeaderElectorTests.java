@@ -161,6 +161,19 @@ class DefaultLeaderElectorTests {
 	}
 
 	@Test
+	void workLastsUntilItsStageCompletes() throws Exception {
+		DefaultLeaderElector elector = elector(LocalStore.always());
+		elector.start().join();
+		CompletableFuture<String> stage = elector.callIfLeader(CompletableFuture<String>::new).orElseThrow();
+		CompletableFuture<Boolean> handOver = elector.resign();
+		assertThat(elector.isLeader()).isFalse();
+		assertThat(handOver).isNotDone();
+		stage.complete("result");
+		assertThat(handOver).succeedsWithin(LONG).isEqualTo(true);
+		assertThat(elector.stop()).succeedsWithin(LONG);
+	}
+
+	@Test
 	void workMayWaitForItsOwnHandOver() {
 		DefaultLeaderElector elector = elector(LocalStore.always());
 		elector.start().join();
