@@ -107,7 +107,8 @@ class ReadmeExamplesTests {
 	@Test
 	void runInAnApplication() throws Exception {
 		String name = "documented-" + UUID.randomUUID();
-		server.execute("CREATE TABLE report (id bigint, body text, token bigint)");
+		server.execute(
+				"CREATE TABLE report (id bigint, body text, token bigint); CREATE TABLE int_lock (region text, client_id text)");
 		server.execute("INSERT INTO report VALUES (1, 'old', 0)");
 		try (ConfigurableApplicationContext context = DocumentedApplication.start(name, examples)) {
 			Catalog catalog = context.getBean(Catalog.class);
@@ -141,7 +142,7 @@ class ReadmeExamplesTests {
 				.untilAsserted(() -> assertThat(catalog.calls).contains("close RESIGNED"));
 		}
 		finally {
-			server.execute("DROP TABLE report; DROP TABLE IF EXISTS leader_election_schedule");
+			server.execute("DROP TABLE report, int_lock; DROP TABLE IF EXISTS leader_election_schedule");
 		}
 	}
 
