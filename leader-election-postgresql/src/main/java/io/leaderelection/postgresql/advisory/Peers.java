@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.SessionNames;
@@ -51,10 +52,10 @@ final class Peers {
 	private static final Log logger = LogFactory.getLog(Peers.class);
 
 	/**
-	 * The number of answers that are skipped after a failure, since the server logs each
+	 * For how long names are not queried after a failure, since the server logs each
 	 * failure.
 	 */
-	private static final int PAUSE = 10;
+	private static final long PAUSE = TimeUnit.SECONDS.toNanos(10);
 
 	private static final int MOST_METADATA_READS = 10;
 
@@ -67,6 +68,8 @@ final class Peers {
 	private final ForeignSessions foreignSessions;
 
 	private List<Integer> knownPids = List.of();
+
+	private int knownLeader;
 
 	/** A session may lead again, in another term. */
 	private long knownTerm;
@@ -90,7 +93,10 @@ final class Peers {
 	/** When {@link #predecessor} was observed first. */
 	private long predecessorSince;
 
-	private int pause;
+	/** When names may be queried again, after a failure. */
+	private @Nullable Long pausedUntil;
+
+	private boolean denied;
 
 	Peers(AdvisoryLockSql sql, SessionNames names, int termEpoch) {
 		this.sql = sql;
@@ -135,20 +141,26 @@ final class Peers {
 	private View view(Connection connection, long term, List<Integer> candidates) throws SQLException {
 		List<Integer> pids = new ArrayList<>(candidates);
 		pids.add(0, this.leader);
-		if (this.pause > 0) {
-			this.pause--;
+		boolean sameLeader = this.leader == this.knownLeader && term == this.knownTerm;
+		if (sameLeader && pids.equals(this.knownPids)) {
 			return this.known;
 		}
-		if (pids.equals(this.knownPids) && term == this.knownTerm) {
-			return this.known;
+		View view = isPaused() ? null : describe(connection, this.leader, candidates);
+		if (view == null) {
+			this.knownPids = List.of();
+			return (sameLeader && !this.denied) ? this.known : View.NONE;
 		}
-		View view = describe(connection, this.leader, candidates);
 		// A winner may be observed before it has published its term
 		boolean complete = (this.leader == 0 || (view.leader() != null && view.leader().term() != null))
 				&& !isMetadataAwaited() && view.candidates().size() == candidates.size();
 		this.knownPids = complete ? pids : List.of();
+		this.knownLeader = this.leader;
 		this.knownTerm = term;
 		return view;
+	}
+
+	private boolean isPaused() {
+		return this.denied || (this.pausedUntil != null && System.nanoTime() - this.pausedUntil < 0);
 	}
 
 	/**
@@ -190,11 +202,11 @@ final class Peers {
 	 */
 	boolean isUndecided() {
 		boolean unknown = this.leader == 0 || this.knownPids.isEmpty();
-		return this.foreignSessions.isUndecided()
-				|| (unknown && this.pause == 0 && this.known.foreign() == this.otherRole);
+		return this.foreignSessions.isUndecided() || (unknown && !isPaused() && this.known.foreign() == this.otherRole);
 	}
 
-	private View describe(Connection connection, int holder, List<Integer> candidatePids) throws SQLException {
+	private @Nullable View describe(Connection connection, int holder, List<Integer> candidatePids)
+			throws SQLException {
 		try {
 			return lookUp(connection, holder, candidatePids);
 		}
@@ -202,9 +214,10 @@ final class Peers {
 			Jdbc.throwIfInterrupted(connection, ex);
 			// The names are informational: a failure must not prevent this node from
 			// leading
-			this.pause = Jdbc.isDenied(ex) ? Integer.MAX_VALUE : PAUSE;
+			this.denied = Jdbc.isDenied(ex);
+			this.pausedUntil = System.nanoTime() + PAUSE;
 			logger.warn("Could not determine the leader and the candidates: " + Jdbc.summary(ex));
-			return View.NONE;
+			return null;
 		}
 	}
 
@@ -212,10 +225,10 @@ final class Peers {
 		TreeSet<Integer> pids = new TreeSet<>(candidatePids);
 		pids.add(holder);
 		Map<Integer, Holder> sessions = new HashMap<>();
-		this.otherRole = null;
-		this.metadataMissing = false;
 		try (Statement statement = connection.createStatement();
 				ResultSet rows = statement.executeQuery(this.sql.comment() + this.sql.describe(pids))) {
+			this.otherRole = null;
+			this.metadataMissing = false;
 			while (rows.next()) {
 				int pid = rows.getInt("pid");
 				String name = rows.getString("application_name");

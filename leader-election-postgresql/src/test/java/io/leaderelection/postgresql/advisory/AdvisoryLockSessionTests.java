@@ -43,6 +43,7 @@ import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.testsupport.Daemon;
@@ -206,27 +207,54 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "53200, true", "42501, false" })
-	void candidatesAreUnknownWhenTheyCannotBeReadButNothingIsLost(String state, boolean again) throws Exception {
-		AtomicInteger failures = new AtomicInteger();
+	@CsvSource({ "53200, 2", "42501, 0" })
+	void lastViewIsKeptWhileNamesCannotBeReadUnlessTheyMayNotBe(String state, int kept) throws Exception {
+		AtomicInteger queries = new AtomicInteger();
 		AdvisoryLockStore failing = store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
 
 			@Override
 			String describe(Collection<Integer> pids) {
-				return (failures.incrementAndGet() == 1)
-						? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '" + state + "'; END $$" : super.describe(pids);
+				return (queries.incrementAndGet() == 2) ? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '" + state + "'; END $$"
+						: super.describe(pids);
 			}
 
 		});
-		StoreSession winner = candidate(failing);
-		win(winner);
-		for (int i = 0; i < 11; i++) {
-			winner.confirm();
-			assertThat(winner.candidates()).isEmpty();
+		win(candidate("node-b"));
+		StoreSession observer = candidate(failing);
+		View before = observer.observe();
+		assertThat(before.candidates()).hasSize(2);
+		candidate("node-c");
+		await().untilAsserted(() -> {
+			observer.observe();
+			assertThat(queries).hasValue(2);
+		});
+		for (int i = 0; i < 20; i++) {
+			View view = observer.observe();
+			assertThat(view.candidates()).hasSize(kept);
+			assertThat(view.leader()).isEqualTo((kept > 0) ? before.leader() : null);
 		}
-		winner.confirm();
-		assertThat(winner.candidates()).hasSize(again ? 1 : 0);
-		assertThat(failures).hasValue(again ? 2 : 1);
+		assertThat(queries).hasValue(2);
+	}
+
+	@Test
+	@Tag("ring2")
+	void namesAreReadAgainAfterAFailure() throws Exception {
+		AtomicInteger queries = new AtomicInteger();
+		StoreSession winner = candidate(store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
+
+			@Override
+			String describe(Collection<Integer> pids) {
+				return (queries.incrementAndGet() == 1) ? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '53200'; END $$"
+						: super.describe(pids);
+			}
+
+		}));
+		win(winner);
+		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+			winner.confirm();
+			assertThat(winner.candidates()).hasSize(1);
+		});
+		assertThat(queries).hasValue(2);
 	}
 
 	@ParameterizedTest
