@@ -129,7 +129,7 @@ public class AdvisoryLockStore implements ElectionStore {
 			throw new SessionException("Interrupted while observing the election", null);
 		}
 		// If the server is slow, connections of all nodes would make it slower
-		boolean failed = watch == null && this.poolUsed;
+		boolean failed = known != null && known.hasFailed() && this.poolUsed;
 		this.poolUsed = watch != null;
 		return (watch != null || failed) ? watch : connect((connection) -> watchOnce(connection, candidate));
 	}

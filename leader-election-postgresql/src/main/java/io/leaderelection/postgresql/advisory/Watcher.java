@@ -70,6 +70,8 @@ final class Watcher {
 
 	private boolean poolVerified;
 
+	private boolean failed;
+
 	/** When the candidates are to be read again. */
 	private long readAt = System.nanoTime();
 
@@ -99,6 +101,7 @@ final class Watcher {
 	 * @return the observation, or {@code null} if this is not possible now
 	 */
 	@Nullable Watch watchByPool() throws SessionException {
+		this.failed = false;
 		if (this.pause > 0) {
 			this.pause--;
 			return null;
@@ -114,11 +117,19 @@ final class Watcher {
 		catch (SQLException | RuntimeException ex) {
 			logger.debug("The connection of the pool could not be used to observe the election", ex);
 			this.pause = Jdbc.isDenied(ex) ? PAUSE : this.pause;
+			this.failed = true;
 			return null;
 		}
 		finally {
 			this.borrowed = null;
 		}
+	}
+
+	/**
+	 * Return whether the last observation has failed on a connection that the pool lent.
+	 */
+	boolean hasFailed() {
+		return this.failed;
 	}
 
 	/**
