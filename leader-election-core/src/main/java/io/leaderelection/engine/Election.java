@@ -462,8 +462,13 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 					: state);
 			wakeUp();
 		}
-		else if (term != null && leader != null && !term.equals(known.request())) {
-			request(leader, term, cause);
+		else if (term != null && leader != null) {
+			if (this.effects.isRequestOverdue()) {
+				return ResignationAnswer.refused("an earlier request still waits for the database");
+			}
+			if (!term.equals(known.request())) {
+				request(leader, term, cause);
+			}
 		}
 		return answer;
 	}

@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
@@ -47,6 +48,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ElectionEffects {
 
+	/** For how long a request may run, with the time to open a connection for it. */
+	private static final long OVERDUE = TimeUnit.SECONDS.toNanos(10);
+
 	private final Election election;
 
 	private final Consumer<ElectionEvent> publisher;
@@ -70,6 +74,9 @@ final class ElectionEffects {
 	private final Object others = new Object();
 
 	private volatile Loop loop = Loop.NONE;
+
+	/** When the request that runs has begun. */
+	private volatile @Nullable Long requestSince;
 
 	/** What listeners know of another leader. Guarded by the lock of the election. */
 	private @Nullable Leader published;
@@ -278,7 +285,24 @@ final class ElectionEffects {
 	 * Run a request to another node, after those that were made before.
 	 */
 	void runRequest(Runnable request) {
-		this.requests.execute(request);
+		this.requests.execute(() -> {
+			this.requestSince = this.platform.nanoTime();
+			try {
+				request.run();
+			}
+			finally {
+				this.requestSince = null;
+			}
+		});
+	}
+
+	/**
+	 * Return whether a request runs for longer than the database would need: further ones
+	 * would have to wait for it.
+	 */
+	boolean isRequestOverdue() {
+		Long since = this.requestSince;
+		return since != null && this.platform.nanoTime() - since > OVERDUE;
 	}
 
 	/**

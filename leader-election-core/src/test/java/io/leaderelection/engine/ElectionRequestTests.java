@@ -19,8 +19,10 @@ package io.leaderelection.engine;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
@@ -85,6 +87,33 @@ class ElectionRequestTests {
 		});
 		this.fixture.stopAt(Duration.ofSeconds(6)).run();
 		assertThat(this.fixture.trace).containsSubsequence("request 0:1:775 test", "request 0:1:775 test again");
+	}
+
+	@Test
+	void requestThatDoesNotEndLetsNoOtherWaitForIt() {
+		CompletableFuture<@Nullable Void> begun = new CompletableFuture<>();
+		CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
+		this.store.next(Call.REQUEST, () -> {
+			begun.complete(null);
+			end.join();
+		});
+		List<CompletableFuture<Void>> requests = new ArrayList<>();
+		this.fixture.other = (request) -> requests.add(CompletableFuture.runAsync(request));
+		this.fixture.at(Duration.ofSeconds(1), () -> {
+			this.election.requestResignation(null, "test");
+			begun.join();
+		});
+		this.fixture.at(Duration.ofSeconds(10),
+				() -> assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue());
+		this.fixture.at(Duration.ofSeconds(12), () -> {
+			assertThat(this.election.requestResignation(null, "test").refusal()).contains("an earlier request");
+			end.complete(null);
+			requests.get(0).join();
+			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
+		});
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
 	}
 
 	@Test
