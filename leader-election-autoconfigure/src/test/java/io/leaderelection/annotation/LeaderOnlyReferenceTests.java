@@ -59,6 +59,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
@@ -154,6 +155,22 @@ class LeaderOnlyReferenceTests {
 	void existingInstanceIsRefused() {
 		assertRefused(catchThrowable(() -> application(Empty.class)
 			.initializers((context) -> context.getBeanFactory().registerSingleton("existing", new Job()))
+			.run()
+			.close()), "'existing' of class");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "org.springframework.boot.test.mock.mockito.MockitoBeans",
+			"com.ninjasquad.springmockk.MockkBeans" })
+	void mockOfALibraryIsAcceptedButNoOtherInstance(String mocks) {
+		Job mock = new Job();
+		ApplicationContextInitializer<ConfigurableApplicationContext> initializer = (context) -> {
+			context.getBeanFactory().registerSingleton("mock", mock);
+			context.getBeanFactory().registerSingleton(mocks, List.of(mock));
+		};
+		application(Empty.class).initializers(initializer).run().close();
+		assertRefused(catchThrowable(() -> application(Empty.class)
+			.initializers(initializer, (context) -> context.getBeanFactory().registerSingleton("existing", new Job()))
 			.run()
 			.close()), "'existing' of class");
 	}

@@ -20,6 +20,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiPredicate;
@@ -60,6 +61,7 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.Ordered;
 import org.springframework.core.log.LogMessage;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.CollectionUtils;
 import org.springframework.util.ObjectUtils;
 import org.springframework.util.StringValueResolver;
 
@@ -84,6 +86,10 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 
 	/** Registered if a test replaces beans by existing instances, for instance mocks. */
 	private static final String TEST_OVERRIDES_BEAN_NAME = "org.springframework.test.context.bean.override.internalBeanOverrideRegistry";
+
+	/** What Spring Boot 3 and SpringMockK 4 register, to be iterated over their mocks. */
+	private static final List<String> MOCKS_BEAN_NAMES = List
+		.of("org.springframework.boot.test.mock.mockito.MockitoBeans", "com.ninjasquad.springmockk.MockkBeans");
 
 	private final GuardedElection.Resolver elections;
 
@@ -435,13 +441,21 @@ public final class LeaderOnlyBeanPostProcessor extends AbstractBeanFactoryAwareA
 	private void report(String beanName, Class<?> type, String what, ConfigurableListableBeanFactory beanFactory) {
 		String description = "Bean '%s' of class '%s' is @LeaderOnly, but %s.".formatted(beanName, type.getName(),
 				what);
-		if (!beanFactory.containsSingleton(TEST_OVERRIDES_BEAN_NAME)) {
+		if (!beanFactory.containsSingleton(TEST_OVERRIDES_BEAN_NAME) && !isMock(beanName, beanFactory)) {
 			throw new InvalidUsageException(description,
-					"Let the container create the bean in the context that has the starter. It was registered as an existing instance, was created too early since a BeanFactoryPostProcessor depends on it, was replaced by a later bean post-processor, or is in a context without the starter.");
+					"Let the container create the bean in the context that has the starter. It was registered as an existing instance, was created too early since a BeanFactoryPostProcessor depends on it, was replaced by a later bean post-processor, or is in a context without the starter. In a test, replace it by @MockitoBean or @MockitoSpyBean.");
 		}
 		if (this.reported.add(beanName)) {
 			logger.warn(description + " A test has replaced beans, so the application starts");
 		}
+	}
+
+	private static boolean isMock(String beanName, ConfigurableListableBeanFactory beanFactory) {
+		// Not a bean that is being created
+		Object bean = beanFactory.containsSingleton(beanName) ? beanFactory.getSingleton(beanName) : null;
+		return bean != null && MOCKS_BEAN_NAMES.stream()
+			.anyMatch((name) -> beanFactory.getSingleton(name) instanceof Iterable<?> mocks
+					&& CollectionUtils.contains(mocks.iterator(), bean));
 	}
 
 	/**
