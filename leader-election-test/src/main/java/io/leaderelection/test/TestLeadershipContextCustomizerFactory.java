@@ -20,22 +20,32 @@ import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.test.context.ContextConfigurationAttributes;
 import org.springframework.test.context.ContextCustomizer;
 import org.springframework.test.context.ContextCustomizerFactory;
 import org.springframework.test.context.TestContextAnnotationUtils;
+import org.springframework.util.ClassUtils;
 
 /**
- * Finds {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}.
+ * Finds {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership}. Without it, the
+ * context of a test takes part in an election.
  */
 final class TestLeadershipContextCustomizerFactory implements ContextCustomizerFactory {
+
+	/** Since Spring Framework 7. */
+	private static final boolean CACHED_CONTEXTS_ARE_PAUSED = ClassUtils.hasMethod(ConfigurableApplicationContext.class,
+			"pause");
 
 	@Override
 	public @Nullable ContextCustomizer createContextCustomizer(Class<?> testClass,
 			List<ContextConfigurationAttributes> configAttributes) {
 		AutoConfigureTestLeadership annotation = TestContextAnnotationUtils.findMergedAnnotation(testClass,
 				AutoConfigureTestLeadership.class);
-		return (annotation != null) ? new TestLeadershipContextCustomizer(annotation.leader()) : null;
+		if (annotation != null) {
+			return new TestLeadershipContextCustomizer(annotation.leader());
+		}
+		return CACHED_CONTEXTS_ARE_PAUSED ? null : new OwnGroupContextCustomizer();
 	}
 
 }
