@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.leaderelection.engine.Position.Granted;
 import org.apache.commons.logging.LogFactory;
 
@@ -101,6 +102,14 @@ public final class ElectionStatistics {
 	public InvocationCounts invocations(String method) {
 		InvocationCounts counts = this.invocations.get(method);
 		return (counts != null) ? counts : addInvocations(method);
+	}
+
+	/**
+	 * Return how many invocations of guarded methods were skipped.
+	 * @return the number of invocations
+	 */
+	public long skipped() {
+		return this.invocations.values().stream().mapToLong((counts) -> counts.get(Outcome.SKIPPED)).sum();
 	}
 
 	// Under one lock, so that each listener is called once for each method

@@ -16,6 +16,16 @@
 
 package io.leaderelection.test;
 
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
+
+import io.leaderelection.Leader;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
 import org.springframework.core.Ordered;
 import org.springframework.test.context.TestContext;
 import org.springframework.test.context.TestContextAnnotationUtils;
@@ -23,9 +33,15 @@ import org.springframework.test.context.TestExecutionListener;
 
 /**
  * Resets leadership and schedules before each test method to the state that
- * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership} declares.
+ * {@link AutoConfigureTestLeadership @AutoConfigureTestLeadership} declares. In tests
+ * without it, reports once for each context that guarded methods did not run.
  */
 final class TestLeadershipTestExecutionListener implements TestExecutionListener, Ordered {
+
+	private static final Log logger = LogFactory.getLog(TestLeadershipTestExecutionListener.class);
+
+	private static final Set<DefaultLeaderElector> reported = Collections
+		.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
 	@Override
 	public int getOrder() {
@@ -34,12 +50,37 @@ final class TestLeadershipTestExecutionListener implements TestExecutionListener
 
 	@Override
 	public void beforeTestMethod(TestContext testContext) {
-		if (TestContextAnnotationUtils.hasAnnotation(testContext.getTestClass(), AutoConfigureTestLeadership.class)) {
+		if (isControlled(testContext)) {
 			testContext.getApplicationContext()
 				.getBeanProvider(TestLeadership.class)
 				.ifAvailable(TestLeadership::reset);
 			testContext.getApplicationContext().getBeanProvider(TestSchedules.class).ifAvailable(TestSchedules::reset);
 		}
+	}
+
+	@Override
+	public void afterTestMethod(TestContext testContext) {
+		if (!isControlled(testContext) && testContext.hasApplicationContext()) {
+			testContext.getApplicationContext()
+				.getBeanProvider(DefaultLeaderElectors.class)
+				.stream()
+				.flatMap((electors) -> electors.all().stream())
+				.filter((elector) -> elector.isCandidate() && !elector.isLeader())
+				.filter((elector) -> elector.statistics().skipped() > 0 && reported.add(elector))
+				.forEach(TestLeadershipTestExecutionListener::report);
+		}
+	}
+
+	private static boolean isControlled(TestContext testContext) {
+		return TestContextAnnotationUtils.hasAnnotation(testContext.getTestClass(), AutoConfigureTestLeadership.class);
+	}
+
+	private static void report(DefaultLeaderElector elector) {
+		Leader leader = elector.getLeader();
+		logger.warn("Calls of guarded methods were skipped in a test, since its application context does not lead the"
+				+ " election '" + elector.getElection() + "' (leader "
+				+ ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown") + "). Another context of the tests or"
+				+ " another process on this database may lead. With @AutoConfigureTestLeadership, the test decides");
 	}
 
 }

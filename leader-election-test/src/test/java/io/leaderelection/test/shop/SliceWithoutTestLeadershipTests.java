@@ -21,6 +21,7 @@ import java.util.stream.Stream;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.test.AutoConfigureTestLeadership;
 import io.leaderelection.test.TestLeadership;
 import io.leaderelection.test.TestSchedules;
@@ -35,6 +36,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.restclient.test.autoconfigure.RestClientTest;
 import org.springframework.boot.test.autoconfigure.json.JsonTest;
 import org.springframework.boot.test.context.SpringBootTest;
@@ -44,11 +49,15 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.boot.webmvc.test.autoconfigure.WebMvcTest;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.http.HttpStatus;
+import org.springframework.test.context.ContextConfiguration;
 import org.springframework.test.context.TestContextManager;
+import org.springframework.test.context.TestPropertySource;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.web.servlet.assertj.MockMvcTester;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -126,6 +135,25 @@ class SliceWithoutTestLeadershipTests {
 		before(ParametersOfTest.class, "optional");
 	}
 
+	@Test
+	void skippedCallsAreReportedOnce(CapturedOutput output) throws Exception {
+		SpringApplicationBuilder leader = new SpringApplicationBuilder(Elections.class).web(WebApplicationType.NONE)
+			.initializers(new TestDatabase())
+			.properties("leader-election.group=skipped");
+		try (ConfigurableApplicationContext context = leader.run()) {
+			Follower test = new Follower();
+			TestContextManager manager = new TestContextManager(Follower.class);
+			manager.prepareTestInstance(test);
+			manager.afterTestMethod(test, Object.class.getMethod("toString"), null);
+			assertThat(output).doesNotContain("skipped in a test");
+			for (int i = 0; i < 2; i++) {
+				assertThat(test.invoices.send()).isNull();
+				manager.afterTestMethod(test, Object.class.getMethod("toString"), null);
+			}
+			assertThat(output).containsOnlyOnce("Calls of guarded methods were skipped in a test");
+		}
+	}
+
 	private static void before(Class<?> test, String name) throws Exception {
 		TestContextManager manager = new TestContextManager(test);
 		Object instance = BeanUtils.instantiateClass(test);
@@ -139,6 +167,21 @@ class SliceWithoutTestLeadershipTests {
 
 	private static void prepare(Class<?> test) throws Exception {
 		new TestContextManager(test).prepareTestInstance(BeanUtils.instantiateClass(test));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@ImportAutoConfiguration({ DataSourceAutoConfiguration.class, LeaderElectionAutoConfiguration.class })
+	static class Elections {
+
+	}
+
+	@ContextConfiguration(classes = { Elections.class, InvoiceService.class }, initializers = TestDatabase.class)
+	@TestPropertySource(properties = "leader-election.group=skipped")
+	static class Follower {
+
+		@Autowired
+		private InvoiceService invoices;
+
 	}
 
 	@WebMvcTest(InvoiceController.class)
