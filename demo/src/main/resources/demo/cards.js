@@ -122,7 +122,7 @@ function remarkOn(node) {
     return "";
   }
   const { problem, blockedBy, workInFlight, role } = node.leadership;
-  return [problem && "Problem: " + problem, blockedBy && "Waits for: " + blockedBy,
+  return [problem && (problem.startsWith("is not a candidate") ? problem : "Problem: " + problem), blockedBy && "Waits for: " + blockedBy,
     role === "resigning" && "Work in flight: " + workInFlight].filter(Boolean).join(" ");
 }
 

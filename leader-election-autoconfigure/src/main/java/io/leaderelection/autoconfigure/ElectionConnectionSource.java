@@ -108,21 +108,6 @@ final class ElectionConnectionSource implements ConnectionSource {
 		}
 	}
 
-	/**
-	 * Return whether there is a PostgreSQL database, as far as can be known without a
-	 * connection.
-	 */
-	boolean isUsable() {
-		try {
-			resolve().check();
-			return true;
-		}
-		catch (RuntimeException ex) {
-			logger.debug("There is no database for elections", ex);
-			return false;
-		}
-	}
-
 	@Override
 	public Connection connect(Properties driverSettings) throws SQLException {
 		try {

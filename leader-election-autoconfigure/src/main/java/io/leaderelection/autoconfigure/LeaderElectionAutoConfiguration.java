@@ -118,7 +118,7 @@ public final class LeaderElectionAutoConfiguration {
 									: "org.postgresql:postgresql")
 							+ ". To run without a database, set leader-election.mode=always.");
 		}
-		return new LocalElectionStoreFactory(definitions, manual, () -> false);
+		return new LocalElectionStoreFactory(definitions, manual, null);
 	}
 
 	@Bean
@@ -186,11 +186,12 @@ public final class LeaderElectionAutoConfiguration {
 				@LeaderElectionDataSource ObjectProvider<DataSource> dedicated, ObjectProvider<DataSource> dataSources,
 				ObjectProvider<LeaderElectionConnectionDetails> details, Environment environment,
 				ObjectProvider<LocalStore> manual) {
-			ElectionConnectionSource source = new ElectionConnectionSource(dedicated, dataSources, details.getObject());
 			if (properties.mode() != Mode.POSTGRESQL) {
-				return new LocalElectionStoreFactory(definitions, manual, source::isUsable);
+				return new LocalElectionStoreFactory(definitions, manual,
+						environment.getProperty("spring.datasource.url"));
 			}
-			return new PostgreSqlElectionStoreFactory(properties, definitions, source,
+			return new PostgreSqlElectionStoreFactory(properties, definitions,
+					new ElectionConnectionSource(dedicated, dataSources, details.getObject()),
 					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
 		}
 

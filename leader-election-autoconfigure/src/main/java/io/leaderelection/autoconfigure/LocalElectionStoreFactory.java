@@ -18,7 +18,6 @@ package io.leaderelection.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 
 import io.leaderelection.engine.ElectionSettings;
@@ -26,6 +25,7 @@ import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
 
@@ -42,19 +42,19 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 
 	private final ObjectProvider<LocalStore> manual;
 
-	private final BooleanSupplier database;
+	private final @Nullable String url;
 
 	/**
 	 * Create a new {@code LocalElectionStoreFactory} instance.
 	 * @param definitions the elections
 	 * @param manual provides the store of each election if a test controls them
-	 * @param database whether there is a database for elections
+	 * @param url the URL of the application's database, if it is configured
 	 */
 	LocalElectionStoreFactory(ElectionDefinitions definitions, ObjectProvider<LocalStore> manual,
-			BooleanSupplier database) {
+			@Nullable String url) {
 		this.definitions = definitions;
 		this.manual = manual;
-		this.database = database;
+		this.url = url;
 	}
 
 	@Override
@@ -63,9 +63,9 @@ final class LocalElectionStoreFactory implements ElectionStoreFactory {
 		String message = "No election takes place, this node "
 				+ (controlled ? "leads when a test grants leadership" : describe()) + " (leader-election.mode=always)";
 		if (!controlled && this.definitions.all().stream().anyMatch(LocalElectionStoreFactory::isCandidate)
-				&& this.database.getAsBoolean()) {
-			logger.warn(message + ". So does each other node, although there is a PostgreSQL database for elections: "
-					+ "remove leader-election.mode except for development and tests");
+				&& this.url != null && JdbcUrl.isPostgreSql(this.url)) {
+			logger.warn(message + ". So does each other node, although a PostgreSQL database is configured: remove "
+					+ "leader-election.mode except for development and tests");
 		}
 		else {
 			logger.info(message);

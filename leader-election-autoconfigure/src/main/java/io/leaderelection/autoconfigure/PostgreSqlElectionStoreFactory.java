@@ -47,7 +47,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 	private static final Log logger = LogFactory.getLog(PostgreSqlElectionStoreFactory.class);
 
 	private static final Pattern TABLE_NAME = Pattern
-		.compile("(([A-Za-z_]\\w{0,62}|\"[\\w $-]{1,63}\")\\.)?[A-Za-z_]\\w{0,52}");
+		.compile("(([A-Za-z_]\\w{0,62}|\"[\\w -]{1,63}\")\\.)?[A-Za-z_]\\w{0,52}");
 
 	private static final int LONGEST_KEY = 255;
 

@@ -154,7 +154,16 @@ class RunOnGrantTests {
 			assertThat(runs).containsOnlyOnce("stage", "publisher");
 			jobs.end().complete("end");
 			await().untilAsserted(() -> assertThat(jobs.publisher().block()).isEqualTo("end"));
-			assertThat(jobs.stage()).isCompletedWithValue("end");
+			assertThat(jobs.publisher().repeatWhen((ended) -> ended.take(2)).collectList().block()).hasSize(3);
+			await().untilAsserted(() -> assertThat(jobs.stage()).isCompletedWithValue("end"));
+			await().until(() -> jobs.pending().size() == 1);
+			jobs.pending().remove(0).complete("granted");
+			CompletableFuture<String> chained = jobs.later()
+				.thenCompose((result) -> jobs.later())
+				.toCompletableFuture();
+			jobs.pending().remove(0).complete("first");
+			jobs.pending().remove(0).complete("second");
+			assertThat(chained).isCompletedWithValue("second");
 		});
 	}
 
@@ -416,6 +425,8 @@ class RunOnGrantTests {
 
 		private final CompletableFuture<String> end = new CompletableFuture<>();
 
+		private final List<CompletableFuture<String>> later = new CopyOnWriteArrayList<>();
+
 		@LeaderOnly(runOnGrant = true)
 		CompletionStage<String> stage() {
 			runs.add("stage");
@@ -429,8 +440,19 @@ class RunOnGrantTests {
 			return Mono.fromFuture(this.end, true);
 		}
 
+		@LeaderOnly(runOnGrant = true)
+		CompletionStage<String> later() {
+			CompletableFuture<String> result = new CompletableFuture<>();
+			this.later.add(result);
+			return result;
+		}
+
 		CompletableFuture<String> end() {
 			return this.end;
+		}
+
+		List<CompletableFuture<String>> pending() {
+			return this.later;
 		}
 
 	}

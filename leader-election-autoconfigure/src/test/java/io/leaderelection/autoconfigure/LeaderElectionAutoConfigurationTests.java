@@ -76,7 +76,7 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void warnsIfEachNodeLeadsBesideADatabase(CapturedOutput output) {
-		String warning = "So does each other node, although there is a PostgreSQL database for elections";
+		String warning = "So does each other node, although a PostgreSQL database is configured";
 		postgreSql().withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertThat(context).hasNotFailed());
 		postgreSql()

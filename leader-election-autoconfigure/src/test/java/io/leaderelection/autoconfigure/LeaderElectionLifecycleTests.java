@@ -430,7 +430,7 @@ class LeaderElectionLifecycleTests {
 		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
 		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
 				new LocalElectionStoreFactory(definitions,
-						new StaticListableBeanFactory().getBeanProvider(LocalStore.class), () -> false),
+						new StaticListableBeanFactory().getBeanProvider(LocalStore.class), null),
 				new LeaderServices(), failFast, this.context, this.startup);
 	}
 

@@ -134,7 +134,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		assertThat(this.server.query("SELECT to_regclass('durable_schema." + RECORD + "')")).containsOnlyNulls();
 		assertRefused(() -> start(InTransaction.class,
 				StringUtils.addStringToArray(properties, "leader-election.initialize-schema=never")))
-			.hasMessageContaining("can use. Its search path does not find public.%s.", RECORD);
+			.hasMessageContaining("that is set. Elsewhere, there is public.%s.", RECORD);
 		createInSchema();
 		LocalNode node = start(InTransaction.class, properties);
 		assertThat(output).contains("Durable schedules are recorded in the table durable_schema." + RECORD)

@@ -326,8 +326,8 @@ class LeaseTableNodesTests {
 	@Test
 	void presetsOfTheRoleDoNotMatter() {
 		this.server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
-		this.server.execute("CREATE SCHEMA \"Lease $-schema\" AUTHORIZATION " + ROLE);
-		String[] properties = with(as(ROLE, "right"), "leader-election.table-name=\"Lease $-schema\".leader_election",
+		this.server.execute("CREATE SCHEMA \"Lease 1-schema\" AUTHORIZATION " + ROLE);
+		String[] properties = with(as(ROLE, "right"), "leader-election.table-name=\"Lease 1-schema\".leader_election",
 				"leader-election.initialize-schema=always");
 		for (String preset : List.of("default_transaction_read_only = on",
 				"default_transaction_isolation = serializable", "default_transaction_deferrable = on",

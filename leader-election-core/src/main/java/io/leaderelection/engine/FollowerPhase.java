@@ -17,7 +17,6 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.ElectionState.Problem;
@@ -66,8 +65,10 @@ final class FollowerPhase {
 
 	private int failures;
 
-	/** When a leader was last observed. */
-	private Instant sight = Instant.MIN;
+	/** The observation of a leader, and when that was last observed. */
+	private @Nullable Transition seen;
+
+	private long seenAt;
 
 	/**
 	 * Whether this node observes without a session until it may be admitted as a
@@ -229,12 +230,13 @@ final class FollowerPhase {
 		}
 		this.contact.answered(session, this.watches || !session.isStandby());
 		Holder leader = view.leader();
-		if (leader != null) {
-			this.sight = this.platform.now();
-		}
 		View known = this.election.state().view();
 		ElectionState state = this.election
 			.apply((current, now) -> this.election.transitions().follow(current, now, view));
+		if (leader != null && state.remembers(leader)) {
+			this.seen = state.lastTransition();
+			this.seenAt = this.platform.nanoTime();
+		}
 		this.election.decide(null);
 		String who = "(" + this.election + ", leader " + ((leader != null) ? "'" + leader.nodeId() + "'" : "unknown")
 				+ ")";
@@ -263,10 +265,12 @@ final class FollowerPhase {
 	}
 
 	/**
-	 * Return for how long the leader of the last transition has not been observed.
+	 * Return for how long the session of the leader of the last transition has not been
+	 * observed.
 	 */
-	Duration sinceSight(Transition last) {
-		return Duration.between((last.time().isAfter(this.sight)) ? last.time() : this.sight, this.platform.now());
+	Duration unseen(Transition last) {
+		return (last == this.seen) ? Duration.ofNanos(this.platform.nanoTime() - this.seenAt)
+				: Duration.between(last.time(), this.platform.now());
 	}
 
 	/**

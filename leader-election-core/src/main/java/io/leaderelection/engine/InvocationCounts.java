@@ -88,7 +88,8 @@ public final class InvocationCounts implements WorkObservation {
 		RUN,
 
 		/**
-		 * Not run, since this node did not lead.
+		 * Not run, since this node did not lead, no fire of its durable schedule was due,
+		 * or another call of a method that runs on grant was running.
 		 */
 		SKIPPED,
 

@@ -24,6 +24,7 @@ import java.util.function.BooleanSupplier;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
@@ -169,10 +170,12 @@ final class LeaderPhase {
 		long vacant = this.election.nanoTime() - this.reply;
 		this.election.statistics().acquired(vacant);
 		this.election.decide(null);
+		// A leader that was frozen or cut off has kept its session for a lease at most
 		String before = (former == null || former.term() == null) ? ""
-				: ", after node '%s' in term %s, last seen %dms ago, and at least %dms without a leader".formatted(
-						former.node(), former.term(), follower.sinceSight(former).toMillis(),
-						TimeUnit.NANOSECONDS.toMillis(vacant));
+				: ", after node '%s' in term %s, whose session was last observed %dms ago, and at least %dms%s without a leader"
+					.formatted(former.node(), former.term(), follower.unseen(former).toMillis(),
+							TimeUnit.NANOSECONDS.toMillis(vacant),
+							(this.won.ending() == Ending.UNKNOWN) ? ", possibly a lease longer," : "");
 		this.log.info("Acquired leadership" + (follower.isFirst() ? ", starting schedulers" : "") + " (" + this.election
 				+ ", term " + this.won.term() + before + ")");
 	}

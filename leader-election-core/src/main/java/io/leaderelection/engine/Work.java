@@ -63,6 +63,8 @@ public final class Work implements AutoCloseable {
 
 	private @Nullable Runnable cancellation;
 
+	private @Nullable CompletionStage<?> stage;
+
 	private @Nullable WorkObservation observation;
 
 	private boolean interrupted;
@@ -250,8 +252,11 @@ public final class Work implements AutoCloseable {
 	 * @param stage the stage, to be cancelled instead of interrupted
 	 */
 	public void continueUntil(CompletionStage<?> stage) {
-		continueUntil(stage, (failure) -> {
-		});
+		// A resignation would wait for this work
+		if (!(stage instanceof Resignation)) {
+			continueUntil(stage, (failure) -> {
+			});
+		}
 	}
 
 	/**
@@ -261,6 +266,9 @@ public final class Work implements AutoCloseable {
 	 * @param action receives the failure of the stage, if it has failed
 	 */
 	public void continueUntil(CompletionStage<?> stage, Consumer<@Nullable Throwable> action) {
+		synchronized (this.root) {
+			this.stage = stage;
+		}
 		continueUntilEnd(() -> stage.toCompletableFuture().cancel(true));
 		try {
 			stage.whenComplete((result, failure) -> {
@@ -301,6 +309,27 @@ public final class Work implements AutoCloseable {
 		}
 		if (over) {
 			ended(observation, lost);
+		}
+	}
+
+	/**
+	 * Return whether nothing of this work is left to be done, although its end may still
+	 * have to be noted: what depends on its result can run before that.
+	 * @return whether it has ended
+	 */
+	public boolean hasEnded() {
+		CompletionStage<?> continued;
+		synchronized (this.root) {
+			if (this.ended) {
+				return true;
+			}
+			continued = this.stage;
+		}
+		try {
+			return continued != null && continued.toCompletableFuture().isDone();
+		}
+		catch (UnsupportedOperationException ex) {
+			return false;
 		}
 	}
 

@@ -330,7 +330,9 @@ class ElectionRequestTests {
 		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).contains("Not leader, skipping scheduler startup")
 			.contains("Acquired leadership (election 'default', node 'node-1', term 0:1:1, after node 'node-2' in term "
-					+ TERM + ", last seen 900ms ago, and at least 100ms without a leader)");
+					+ TERM
+					+ ", whose session was last observed 900ms ago, and at least 100ms, possibly a lease longer, without"
+					+ " a leader)");
 	}
 
 	@Test

@@ -128,10 +128,8 @@ final class ScheduleTable {
 			}
 			if (found == null) {
 				throw new InvalidUsageException(
-						"The table " + this.name
-								+ ", which records the fires of durable schedules, does not exist in a "
-								+ "schema that the application can use."
-								+ (elsewhere.isEmpty() ? "" : " Its search path does not find " + elsewhere + "."),
+						"The table " + this.name + ", which records the fires of durable schedules, is missing in the "
+								+ "search path of the role, or in the schema that is set." + elsewhere,
 						"Run the script " + SCRIPT + ", which is in the jar of leader-election-schedule, for "
 								+ "instance as a migration of Flyway or Liquibase, or set "
 								+ "leader-election.initialize-schema=always. The name of the table is that in "
@@ -157,7 +155,7 @@ final class ScheduleTable {
 	 * creation, which is refused if other nodes may use another, and with the table that
 	 * was found: of two nodes that create it in two schemas at the same time, one finds
 	 * that of the other.
-	 * @return the names of the others
+	 * @return where the others are, as sentences for a message
 	 */
 	private String compare(Connection connection, @Nullable String found) throws SQLException {
 		try (Statement statement = statement(connection);
@@ -187,7 +185,8 @@ final class ScheduleTable {
 								+ ". Otherwise set leader-election.table-name to that of the other nodes: "
 								+ leaseTable(usable) + ". Set the same on all nodes.");
 			}
-			return usable + ((usable.isEmpty() || denied.isEmpty()) ? "" : ", ") + denied;
+			return (usable.isEmpty() ? "" : " Elsewhere, there is " + usable + ".")
+					+ (denied.isEmpty() ? "" : " The role may not use " + denied + ".");
 		}
 	}
 

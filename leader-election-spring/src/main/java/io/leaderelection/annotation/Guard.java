@@ -48,6 +48,7 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.GenericTypeResolver;
+import org.springframework.core.log.LogMessage;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -86,7 +87,10 @@ final class Guard {
 
 	private final @Nullable Supplier<Advice> adviceSupplier;
 
-	/** The work that calls the method of each object, if calls exclude each other. */
+	/**
+	 * The work that calls the method of each object, if calls exclude each other: not
+	 * those whose callers wait for an outcome.
+	 */
 	private final @Nullable Map<Object, Work> running;
 
 	/** The containers that call the method for messages. */
@@ -105,7 +109,8 @@ final class Guard {
 		this.electionExpression = annotation.election();
 		this.listener = ListenerRules.callerOf(method, type).isContainer();
 		this.reject = annotation.policy() == NotLeaderPolicy.REJECT || this.listener;
-		this.running = annotation.runOnGrant() ? Collections.synchronizedMap(new IdentityHashMap<>()) : null;
+		this.running = (annotation.runOnGrant() && !this.reject) ? Collections.synchronizedMap(new IdentityHashMap<>())
+				: null;
 		this.containers = containers;
 		this.resultType = GenericTypeResolver.resolveReturnType(method, type);
 		this.emptyResult = emptyResult(this.resultType);
@@ -214,6 +219,7 @@ final class Guard {
 			});
 		}
 		else {
+			logger.debug(LogMessage.format("%s is skipped, since another call of it runs in this term", this));
 			return false;
 		}
 		work.instrument(this.owner, this.methodName, context);
@@ -221,7 +227,7 @@ final class Guard {
 	}
 
 	private static Work first(Work running, Work work) {
-		return (running.getLeadership() == work.getLeadership()) ? running : work;
+		return (running.getLeadership() == work.getLeadership() && !running.hasEnded()) ? running : work;
 	}
 
 	/**

@@ -152,7 +152,8 @@ public @interface LeaderOnly {
 	 * completely.
 	 * <p>
 	 * Calls of the method on one bean exclude each other within a term, however they are
-	 * made: one that comes while another runs, for instance of a scheduler, is skipped.
+	 * made: one that comes while another runs, for instance of a scheduler or of the
+	 * method itself, is skipped. They do not with {@link NotLeaderPolicy#REJECT}.
 	 * @return whether to run the method on grant
 	 */
 	boolean runOnGrant() default false;

@@ -22,8 +22,6 @@ import java.time.Duration;
 import java.util.Properties;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -167,7 +165,7 @@ final class LeaseTableConnector {
 			throw new UnusableStoreException(
 					"Of the tables " + Tables.named(this.table) + ", which leader-election.store=table needs, "
 							+ ((tables != null) ? "only " + tables.present() + " exist" : "none exists")
-							+ " in a schema that the role can use." + elsewhere(connection),
+							+ " in the search path of the role, or in the schema that is set." + elsewhere(connection),
 					"Run the script io/leaderelection/postgresql/schema-postgresql.sql, which is in the jar of leader-election-postgresql, for instance as a "
 							+ "migration of Flyway or Liquibase, or set leader-election.initialize-schema=always. If the "
 							+ "table has another name or schema, set leader-election.table-name.",
@@ -199,10 +197,8 @@ final class LeaseTableConnector {
 
 	private String elsewhere(Connection connection) throws SQLException {
 		Others others = LeaseTableShape.findOthers(connection, this.table);
-		String names = Stream.of(others.usable(), others.denied())
-			.filter((name) -> !name.isEmpty())
-			.collect(Collectors.joining(", "));
-		return names.isEmpty() ? "" : " Its search path does not find " + names + ".";
+		return (others.usable().isEmpty() ? "" : " Elsewhere, there are " + others.usable() + ".")
+				+ (others.denied().isEmpty() ? "" : " The role may not use " + others.denied() + ".");
 	}
 
 	/**

@@ -85,7 +85,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	void missingTablesAreUnusable() {
 		assertUnusable(store("shape", false),
 				"Of the tables %1$s.shape, %1$s.shape_node and %1$s.shape_candidate, "
-						+ "which leader-election.store=table needs, none exists in a schema that the role can use")
+						+ "which leader-election.store=table needs, none exists in the search path of the role, or")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("schema-postgresql.sql",
 					"leader-election.initialize-schema=always", "leader-election.table-name"));
 	}
@@ -207,7 +207,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 			.query("SELECT relname FROM pg_class WHERE relnamespace = '%s'::regnamespace".formatted(second))).isEmpty();
 		assertThatExceptionOfType(UnusableStoreException.class)
 			.isThrownBy(() -> elections(this.table, false, source).open())
-			.withMessageEndingWith("a schema that the role can use. Its search path does not find " + used + ".");
+			.withMessageEndingWith("or in the schema that is set. Elsewhere, there are " + used + ".");
 		StoreSession follower = elections(used, true, source).open();
 		follower.becomeCandidate();
 		hold(follower);
