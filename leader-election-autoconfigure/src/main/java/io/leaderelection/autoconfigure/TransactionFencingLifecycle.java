@@ -136,7 +136,8 @@ final class TransactionFencingLifecycle implements SmartLifecycle {
 		Thread thread = this.inspector;
 		this.inspector = null;
 		if (thread != null) {
-			thread.interrupt();
+			// May close a channel of the application, which must not delay the stop
+			Platform.SYSTEM.newThread("fencing-stop", thread::interrupt).start();
 		}
 	}
 

@@ -189,6 +189,7 @@ class ManyElectionsTests {
 				expected.addAll(List.of(name, name + "-events", name + "-cancellations"));
 			}
 			expected.add("leader-election-watchdog");
+			expected.add("leader-election-interrupts");
 		}
 		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
 			assertThat(threads()).containsExactlyInAnyOrderElementsOf(expected);

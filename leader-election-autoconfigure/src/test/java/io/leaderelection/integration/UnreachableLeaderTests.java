@@ -16,6 +16,9 @@
 
 package io.leaderelection.integration;
 
+import java.nio.channels.AsynchronousCloseException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.spi.AbstractInterruptibleChannel;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -23,7 +26,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Tag;
@@ -31,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for a leader that resigns or stops while its server does not answer.
@@ -40,6 +47,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class UnreachableLeaderTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -81,6 +90,48 @@ class UnreachableLeaderTests {
 				+ "WHERE l.locktype = 'advisory' AND l.granted AND a.application_name LIKE 'leader-election %'");
 	}
 
+	/**
+	 * To interrupt a thread closes its channel, on the thread that interrupts.
+	 */
+	@Test
+	void interruptThatHangsDelaysOnlyItsWork() throws Exception {
+		SlowChannel channel = new SlowChannel();
+		try (TcpProxy proxy = new TcpProxy(this.server);
+				LocalNode node = LocalNode.startAt(this.server, proxy.port(), this.group,
+						"leader-election.lease-duration=2s", "leader-election.drain-timeout=1s",
+						"leader-election.elections.b.candidate=true")) {
+			DefaultLeaderElectors electors = node.context().getBean(DefaultLeaderElectors.class);
+			for (LeaderElector elector : electors) {
+				assertThat(elector.awaitLeadership(LIMIT)).isTrue();
+			}
+			CompletableFuture<Boolean> work = CompletableFuture
+				.supplyAsync(() -> node.elector().runIfLeader(channel::block));
+			assertThat(channel.begun.await(10, TimeUnit.SECONDS)).isTrue();
+			long cut = System.nanoTime();
+			proxy.blackHole();
+			assertThat(channel.closing.await(10, TimeUnit.SECONDS)).isTrue();
+			await().untilAsserted(() -> assertThat(node.seen())
+				.filteredOn(
+						(seen) -> seen.event() instanceof LeadershipRevokedEvent && seen.time() - cut < LEASE.toNanos())
+				.hasSize(2));
+			assertThat(CompletableFuture.supplyAsync(() -> node.context()
+				.getBean(DefaultLeaderElectors.class)
+				.all()
+				.stream()
+				.map(DefaultLeaderElector::status)
+				.toList())).succeedsWithin(Duration.ofSeconds(1));
+			// Drain timeout, grace, and a second
+			assertThat(electors.getDefault().stop()).succeedsWithin(Duration.ofSeconds(4));
+			assertThat(work).isNotDone();
+			channel.close.countDown();
+			assertThat(work).succeedsWithin(LIMIT);
+			proxy.heal();
+		}
+		finally {
+			channel.close.countDown();
+		}
+	}
+
 	@Test
 	void stopOnAFrozenServerTakesNoLongerThanDrainAndGrace() throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start();
@@ -98,6 +149,41 @@ class UnreachableLeaderTests {
 				own.thaw();
 			}
 		}
+	}
+
+	/**
+	 * A channel whose close hangs.
+	 */
+	private static final class SlowChannel extends AbstractInterruptibleChannel {
+
+		private final CountDownLatch begun = new CountDownLatch(1);
+
+		private final CountDownLatch closing = new CountDownLatch(1);
+
+		private final CountDownLatch close = new CountDownLatch(1);
+
+		void block() {
+			begin();
+			this.begun.countDown();
+			try {
+				await().atMost(LIMIT).until(() -> !isOpen());
+			}
+			finally {
+				try {
+					end(true);
+				}
+				catch (AsynchronousCloseException ex) {
+					assertThat(ex).isInstanceOf(ClosedByInterruptException.class);
+				}
+			}
+		}
+
+		@Override
+		protected void implCloseChannel() {
+			this.closing.countDown();
+			await().atMost(LIMIT).until(() -> this.close.getCount() == 0);
+		}
+
 	}
 
 }

@@ -55,7 +55,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log,
 			BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions) {
 		this.election = new Election(settings, timings, transitions.apply(settings, timings), store.fence(), platform,
-				publisher, log);
+				publisher, log, watchdog.interrupter());
 		this.store = store;
 		this.election.effects().runBy(new ElectionLoop(this.election, store, watchdog));
 	}

@@ -75,7 +75,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private @Nullable Participation next;
 
 	Election(ElectionSettings settings, ElectionTimings timings, Transitions transitions, TransactionFence fence,
-			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log) {
+			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Interrupter interrupter) {
 		this.settings = settings;
 		this.timings = timings;
 		this.transitions = transitions;
@@ -85,7 +85,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		this.statistics = new ElectionStatistics(this.fenceChecks);
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
-		this.effects = new ElectionEffects(this, platform, publisher, this.statistics);
+		this.effects = new ElectionEffects(this, platform, publisher, this.statistics, interrupter);
 		this.state = ElectionState.stopped(platform.nanoTime());
 	}
 

@@ -61,6 +61,8 @@ final class ElectionEffects {
 
 	private final SerialWorker relay;
 
+	private final Interruption opening;
+
 	/** Runs cancellations, which are code of the application. */
 	private final Platform.Worker cancellers;
 
@@ -75,24 +77,26 @@ final class ElectionEffects {
 
 	private volatile Loop loop = Loop.NONE;
 
-	/** When the request that runs has begun. */
-	private volatile @Nullable Long requestSince;
+	/** When the request that runs has begun, or 0. */
+	private volatile long requestSince;
 
 	/** What listeners know of another leader. Guarded by the lock of the election. */
 	private @Nullable Leader published;
 
 	ElectionEffects(Election election, Platform platform, Consumer<ElectionEvent> publisher,
-			ElectionStatistics statistics) {
+			ElectionStatistics statistics, Interrupter interrupter) {
 		String name = election.settings().election();
 		this.election = election;
 		this.platform = platform;
 		this.publisher = publisher;
 		this.statistics = statistics;
 		this.names = new SessionNames(name);
-		this.relay = new SerialWorker(platform.newWorker(name + "-events"), election::wakeUp);
+		this.relay = new SerialWorker(platform.newWorker(name + "-events"), election::wakeUp,
+				new Interruption(interrupter, election.settings().longestEnd()));
+		this.opening = new Interruption(interrupter, ElectionSettings.GRACE);
 		this.cancellers = platform.newWorker(name + "-cancellations");
 		this.requests = platform.newWorker(name + "-requests");
-		this.gate = new WorkGate(election, this.cancellers);
+		this.gate = new WorkGate(election, this.cancellers, interrupter);
 	}
 
 	void runBy(Loop newLoop) {
@@ -105,6 +109,13 @@ final class ElectionEffects {
 
 	SerialWorker relay() {
 		return this.relay;
+	}
+
+	/**
+	 * Return what interrupts the opening of a session.
+	 */
+	Interruption opening() {
+		return this.opening;
 	}
 
 	WorkGate gate() {
@@ -291,7 +302,7 @@ final class ElectionEffects {
 				request.run();
 			}
 			finally {
-				this.requestSince = null;
+				this.requestSince = 0;
 			}
 		});
 	}
@@ -301,8 +312,8 @@ final class ElectionEffects {
 	 * would have to wait for it.
 	 */
 	boolean isRequestOverdue() {
-		Long since = this.requestSince;
-		return since != null && this.platform.nanoTime() - since > OVERDUE;
+		long since = this.requestSince;
+		return since != 0 && this.platform.nanoTime() - since > OVERDUE;
 	}
 
 	/**

@@ -114,6 +114,13 @@ public record ElectionSettings(String election, String nodeId, Duration lease, D
 	}
 
 	/**
+	 * Return how long to wait for the end of work that has been interrupted.
+	 */
+	Duration longestEnd() {
+		return (this.drainTimeout.compareTo(GRACE) > 0) ? this.drainTimeout : GRACE;
+	}
+
+	/**
 	 * Return how long a confirmation is trusted, counted from its start: three quarters
 	 * of the lease. The rest allows for clocks of node and server that run at different
 	 * rates (chrony slews by up to 8.3 % on either side).

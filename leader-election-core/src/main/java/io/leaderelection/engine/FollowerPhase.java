@@ -306,7 +306,7 @@ final class FollowerPhase {
 	 */
 	void awaitEndOfWork() {
 		WorkGate gate = this.election.gate();
-		long limit = Math.max(this.settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
+		long limit = this.settings.longestEnd().toNanos();
 		this.election.pause(limit, () -> gate.isEmpty() || this.election.isStopping());
 		if (!gate.isEmpty() && !this.election.isStopping()) {
 			this.log.warn("Resuming candidacy although work of an earlier term is still running after its interrupt ("

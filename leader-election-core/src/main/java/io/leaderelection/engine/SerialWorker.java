@@ -33,6 +33,8 @@ public final class SerialWorker {
 
 	private final Runnable onIdle;
 
+	private final Interruption interruption;
+
 	private final Runnable run = this::runAll;
 
 	private final Object monitor = new Object();
@@ -55,17 +57,19 @@ public final class SerialWorker {
 	 * current thread, and is not a daemon thread: threads that a task creates inherit it
 	 */
 	public SerialWorker(String name) {
-		this(new WorkerThread(Platform.SYSTEM, name, false), NOTHING);
+		this(new WorkerThread(Platform.SYSTEM, name, false), NOTHING, new Interruption(Platform.SYSTEM));
 	}
 
 	/**
 	 * Create a new {@code SerialWorker} instance.
 	 * @param worker its thread
 	 * @param onIdle called when all tasks have ended
+	 * @param interruption interrupts tasks
 	 */
-	SerialWorker(Platform.Worker worker, Runnable onIdle) {
+	SerialWorker(Platform.Worker worker, Runnable onIdle, Interruption interruption) {
 		this.worker = worker;
 		this.onIdle = onIdle;
+		this.interruption = interruption;
 	}
 
 	/**
@@ -174,24 +178,24 @@ public final class SerialWorker {
 	}
 
 	/**
-	 * Interrupt the running task, if any.
+	 * Interrupt the running task, if any. Does not wait.
 	 */
 	public void interrupt() {
 		synchronized (this.monitor) {
-			if (this.thread != null && this.running != null) {
-				this.thread.interrupt();
+			if (this.running != null) {
+				this.interruption.request();
 			}
 		}
 	}
 
 	/**
-	 * Interrupt the running task if it is about the given subject.
+	 * Interrupt the running task if it is about the given subject. Does not wait.
 	 * @param subject the subject
 	 */
 	public void interrupt(Object subject) {
 		synchronized (this.monitor) {
 			if (this.running != null && this.running.subject == subject) {
-				interrupt();
+				this.interruption.request();
 			}
 		}
 	}
@@ -224,6 +228,9 @@ public final class SerialWorker {
 			this.running = this.first;
 			this.scheduled = this.running != null;
 			this.thread = this.scheduled ? Thread.currentThread() : null;
+			if (this.scheduled) {
+				this.interruption.begin();
+			}
 			return this.running;
 		}
 	}
@@ -231,11 +238,14 @@ public final class SerialWorker {
 	private void end(Task ended) {
 		boolean idle;
 		synchronized (this.monitor) {
+			// No later interrupt is about this task
+			this.running = null;
+		}
+		this.interruption.end();
+		synchronized (this.monitor) {
 			this.first = ended.next;
 			this.last = (this.first != null) ? this.last : null;
-			this.running = null;
 			this.detached = false;
-			Thread.interrupted();
 			idle = this.first == null;
 		}
 		if (idle) {

@@ -37,7 +37,7 @@ final class SupervisedSession {
 
 	private final Object openingMonitor = new Object();
 
-	private @Nullable Thread opener;
+	private boolean opens;
 
 	private volatile @Nullable StoreSession session;
 
@@ -76,8 +76,10 @@ final class SupervisedSession {
 
 	private <T extends @Nullable Object> T unopened(BooleanSupplier unwanted, Request<T> request)
 			throws SessionException {
+		Interruption opening = this.election.effects().opening();
+		opening.begin();
 		synchronized (this.openingMonitor) {
-			this.opener = Thread.currentThread();
+			this.opens = true;
 		}
 		try {
 			if (unwanted.getAsBoolean()) {
@@ -87,9 +89,9 @@ final class SupervisedSession {
 		}
 		finally {
 			synchronized (this.openingMonitor) {
-				this.opener = null;
-				Thread.interrupted();
+				this.opens = false;
 			}
+			opening.end();
 		}
 	}
 
@@ -99,8 +101,8 @@ final class SupervisedSession {
 	 */
 	void interruptOpening() {
 		synchronized (this.openingMonitor) {
-			if (this.opener != null) {
-				this.opener.interrupt();
+			if (this.opens) {
+				this.election.effects().opening().request();
 				this.store.abandon();
 			}
 		}

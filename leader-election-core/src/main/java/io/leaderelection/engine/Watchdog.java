@@ -36,6 +36,8 @@ final class Watchdog {
 
 	private final Platform platform;
 
+	private final Interrupter interrupter;
+
 	private final Set<Supervised> supervised = new CopyOnWriteArraySet<>();
 
 	private volatile @Nullable Thread thread;
@@ -48,6 +50,23 @@ final class Watchdog {
 
 	Watchdog(Platform platform) {
 		this.platform = platform;
+		this.interrupter = new Interrupter(platform, this::checkSoon, this::failed);
+	}
+
+	Watchdog(Platform platform, Interrupter interrupter) {
+		this.platform = platform;
+		this.interrupter = interrupter;
+	}
+
+	/**
+	 * Return what interrupts threads of the application.
+	 */
+	Interrupter interrupter() {
+		return this.interrupter;
+	}
+
+	private void checkSoon() {
+		checkWithin(Platform.PAUSE_AFTER_FAILURE);
 	}
 
 	/**
@@ -60,12 +79,14 @@ final class Watchdog {
 		}
 		try {
 			this.requested = true;
+			this.interrupter.start();
 			Thread started = this.platform.newThread("watchdog", this::run);
 			started.start();
 			this.thread = started;
 		}
 		catch (Throwable ex) {
 			this.supervised.remove(added);
+			this.interrupter.stop();
 			throw ex;
 		}
 	}
@@ -139,6 +160,7 @@ final class Watchdog {
 		for (Supervised each : this.supervised) {
 			sleep = Math.min(sleep, check(each));
 		}
+		sleep = Math.min(sleep, check(this.interrupter));
 		long now = this.platform.nanoTime();
 		sleep = Math.min(sleep, this.wakeAt - now);
 		this.wakeAt = now + sleep;
@@ -161,6 +183,7 @@ final class Watchdog {
 	private synchronized boolean isNeeded() {
 		if (this.supervised.isEmpty()) {
 			this.thread = null;
+			this.interrupter.stop();
 			return false;
 		}
 		return true;

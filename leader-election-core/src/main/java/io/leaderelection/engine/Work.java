@@ -69,6 +69,8 @@ public final class Work implements AutoCloseable {
 
 	private boolean interrupted;
 
+	private boolean leaving;
+
 	private boolean closed;
 
 	private boolean ended;
@@ -79,8 +81,15 @@ public final class Work implements AutoCloseable {
 	private volatile @Nullable Work service;
 
 	// Used in the root only: the number of interrupted units that have not left the
-	// thread, and whether the thread was interrupted before
+	// thread, whether the thread is to be interrupted for them, is being interrupted, or
+	// has been, and whether it was interrupted before
 	private int interrupts;
+
+	private boolean pending;
+
+	private volatile boolean delivering;
+
+	private boolean delivered;
 
 	private boolean foreignInterrupt;
 
@@ -359,14 +368,35 @@ public final class Work implements AutoCloseable {
 	@Override
 	public void close() {
 		unbind();
-		boolean over;
-		boolean lost;
 		WorkObservation observation = this.observation;
 		if (observation != null) {
 			observation.left();
 		}
+		if (!leave(false)) {
+			try {
+				this.gate.awaitInterrupt(() -> !this.root.delivering);
+			}
+			finally {
+				leave(true);
+			}
+		}
+	}
+
+	/**
+	 * Let no further interrupt begin, and leave the thread.
+	 * @param late whether to leave although an interrupt is being made
+	 * @return whether the work has left
+	 */
+	private boolean leave(boolean late) {
+		boolean over;
+		boolean lost;
+		WorkObservation observation;
 		synchronized (this.root) {
+			this.leaving = true;
 			if (this.thread != null && this.interrupted) {
+				if (this.root.delivering && !late) {
+					return false;
+				}
 				this.root.endInterrupt();
 			}
 			this.thread = null;
@@ -378,6 +408,7 @@ public final class Work implements AutoCloseable {
 		if (over) {
 			ended(observation, lost);
 		}
+		return true;
 	}
 
 	// An interrupt of enclosing work remains, even if the closed work has cleared the
@@ -385,11 +416,16 @@ public final class Work implements AutoCloseable {
 	private void endInterrupt() {
 		this.interrupts--;
 		if (this.interrupts > 0) {
-			Thread.currentThread().interrupt();
+			if (this.delivered) {
+				Thread.currentThread().interrupt();
+			}
+			return;
 		}
-		else if (!this.foreignInterrupt) {
+		if (this.delivered && !this.foreignInterrupt) {
 			Thread.interrupted();
 		}
+		this.pending = false;
+		this.delivered = false;
 	}
 
 	private boolean wasInterrupted() {
@@ -417,20 +453,45 @@ public final class Work implements AutoCloseable {
 	}
 
 	/**
-	 * Interrupt the thread of this work, and return the cancellation of its continuation.
-	 * That is code of the application, so the caller must run it on a thread that may
-	 * block.
+	 * Mark the thread of this work to be interrupted, and return the cancellation of its
+	 * continuation. Both run code of the application, so they must be made on threads
+	 * that may block.
 	 */
 	@Nullable Runnable interrupt() {
 		synchronized (this.root) {
 			if (this.thread != null && !this.interrupted) {
-				if (this.root.interrupts++ == 0) {
-					this.root.foreignInterrupt = this.thread.isInterrupted();
-				}
-				this.thread.interrupt();
+				this.root.interrupts++;
+				this.root.pending = true;
 			}
 			this.interrupted = true;
 			return (this.ended) ? null : this.cancellation;
+		}
+	}
+
+	/**
+	 * Interrupt the thread of this work if it is marked.
+	 */
+	void deliverInterrupt(Interrupter interrupter) {
+		Thread interrupted;
+		synchronized (this.root) {
+			interrupted = this.thread;
+			if (interrupted == null || !this.interrupted || this.leaving || !this.root.pending
+					|| this.root.delivering) {
+				return;
+			}
+			if (!this.root.delivered) {
+				this.root.foreignInterrupt = interrupted.isInterrupted();
+			}
+			this.root.pending = false;
+			this.root.delivered = true;
+			this.root.delivering = true;
+		}
+		try {
+			interrupter.interrupt(interrupted);
+		}
+		finally {
+			this.root.delivering = false;
+			interrupter.interrupted(interrupted);
 		}
 	}
 

@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -37,13 +38,15 @@ import org.jspecify.annotations.Nullable;
  * checks for work second. A drain therefore never finds the gate empty while work is
  * about to start.
  */
-public final class WorkGate {
+public final class WorkGate implements Interrupter.Source {
 
 	private static final Log logger = LogFactory.getLog(WorkGate.class);
 
 	private final Owner owner;
 
 	private final Executor cancellers;
+
+	private final Interrupter interrupter;
 
 	private final Set<Work> inFlight = ConcurrentHashMap.newKeySet();
 
@@ -64,10 +67,13 @@ public final class WorkGate {
 	 * @param owner the election that determines whether this node leads
 	 * @param cancellers executes the cancellation of work, which is code of the
 	 * application
+	 * @param interrupter interrupts the threads of work
 	 */
-	WorkGate(Owner owner, Executor cancellers) {
+	WorkGate(Owner owner, Executor cancellers, Interrupter interrupter) {
 		this.owner = owner;
 		this.cancellers = cancellers;
+		this.interrupter = interrupter;
+		interrupter.add(this);
 	}
 
 	/**
@@ -262,9 +268,10 @@ public final class WorkGate {
 				work.interrupt();
 			}
 		}
+		this.interrupter.signal();
 		for (Work work : this.inFlight) {
 			if (work.leadership() == leadership) {
-				interrupt(work);
+				cancel(work);
 			}
 		}
 	}
@@ -277,7 +284,24 @@ public final class WorkGate {
 		return this.interrupted == leadership;
 	}
 
+	@Override
+	public void deliverInterrupts(Interrupter by) {
+		this.inFlight.forEach((work) -> work.deliverInterrupt(by));
+	}
+
+	/**
+	 * Wait until the interrupt of the current thread has been made.
+	 */
+	void awaitInterrupt(BooleanSupplier made) {
+		this.interrupter.await(made, this.owner.settings().longestEnd().toNanos());
+	}
+
 	void interrupt(Work work) {
+		cancel(work);
+		this.interrupter.signal();
+	}
+
+	private void cancel(Work work) {
 		Runnable cancellation = work.interrupt();
 		if (cancellation != null) {
 			cancelled(work.leadership());
@@ -291,9 +315,8 @@ public final class WorkGate {
 	 * run is limited as for other work.
 	 */
 	void cancelled(TermLeadership leadership) {
-		ElectionSettings settings = this.owner.settings();
-		long limit = Math.max(settings.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
-		leadership.recordResidue("cancelled work", this.owner.nanoTime() + limit);
+		leadership.recordResidue("cancelled work",
+				this.owner.nanoTime() + this.owner.settings().longestEnd().toNanos());
 	}
 
 	private static void cancel(Work work, Runnable cancellation) {

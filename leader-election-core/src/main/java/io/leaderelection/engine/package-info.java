@@ -56,10 +56,14 @@
  * must happen on time depends on it. The watchdog (one for all elections) ends leadership
  * whose trust has expired, and aborts a session whose call takes too long. It logs
  * nothing, runs no code of the application and waits for no lock that is held for long.
- * One thread runs listeners, and one runs cancellations, either of which may block. All
- * these threads exist from the start to the end of a participation, and go on after every
- * failure. Requests to other nodes share a thread, which exists when needed; each
- * resignation is completed on a thread of its own. Work runs on the threads of the
+ * One thread runs listeners, and one runs cancellations, either of which may block. One
+ * makes the interrupts of the node (Interrupter), since an interrupt closes the channel in
+ * which a thread waits, and this may block as well; a second one makes them while the
+ * first hangs. What is interrupted waits at its end for an interrupt that is being made,
+ * for drain-timeout at most, so that this reaches nothing later. All these threads but the
+ * second one for interrupts exist from the start to the end of a participation, and go on
+ * after every failure. Requests to other nodes share a thread, which exists when needed;
+ * each resignation is completed on a thread of its own. Work runs on the threads of the
  * application.
  *
  * Without memory. The next state and its events are allocated before it is written, so a

@@ -97,7 +97,7 @@ final class ElectionFixture {
 		this.time.threads = ElectionThread::new;
 		this.election = new Election(settings, ElectionTimings.DEFAULTS,
 				new Transitions(settings, ElectionTimings.DEFAULTS), this.store.fence(), this.time, this::publish,
-				new ElectionLog(LogFactory.getLog(Election.class)));
+				new ElectionLog(LogFactory.getLog(Election.class)), new DirectInterrupter(this.time));
 		FakeTime idle = new FakeTime();
 		idle.threads = IdleThread::new;
 		this.run = new ElectionLoop(this.election, this.store, new Watchdog(idle));

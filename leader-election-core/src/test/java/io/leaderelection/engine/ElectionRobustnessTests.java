@@ -483,7 +483,7 @@ class ElectionRobustnessTests {
 			if (broken.getAndSet(false)) {
 				throw new IllegalStateException("bug");
 			}
-		});
+		}, new Interruption(new DirectInterrupter(Platform.SYSTEM), Duration.ZERO));
 		for (int i = 1; i <= 2; i++) {
 			int task = i;
 			relay.add(new SerialWorker.Task(task, () -> ended.add(task)));

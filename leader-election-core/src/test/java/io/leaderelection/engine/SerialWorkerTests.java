@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -151,7 +152,7 @@ class SerialWorkerTests {
 		worker[0] = new SerialWorker(Runnable::run, () -> {
 			worker[0].interrupt();
 			this.ended.add(Thread.interrupted());
-		});
+		}, new Interruption(new DirectInterrupter(Platform.SYSTEM), Duration.ZERO));
 		add(worker[0], "task", () -> {
 		});
 		assertThat(this.ended).containsExactly(false);
@@ -200,7 +201,8 @@ class SerialWorkerTests {
 	}
 
 	private SerialWorker worker(Executor executor) {
-		return new SerialWorker(executor::execute, () -> this.idle++);
+		return new SerialWorker(executor::execute, () -> this.idle++,
+				new Interruption(new DirectInterrupter(Platform.SYSTEM), Duration.ZERO));
 	}
 
 	private static boolean sleepUntilInterrupted() {

@@ -54,7 +54,7 @@ class WatchdogTests {
 			return thread;
 		}
 
-	});
+	}, new DirectInterrupter(Platform.SYSTEM));
 
 	@Test
 	void looksAgainForAnEarlierDeadlineAndOnlyThen() {

@@ -82,6 +82,9 @@ public class AdvisoryLockStore implements ElectionStore {
 	/** Whether the last observation was made on a connection of the pool. */
 	private boolean poolUsed;
 
+	/** Whether the current observation is given up: an interrupt may come later. */
+	private volatile boolean abandoned;
+
 	private boolean socketsUnknown;
 
 	private @Nullable Socket socket;
@@ -123,9 +126,10 @@ public class AdvisoryLockStore implements ElectionStore {
 
 	@Override
 	public @Nullable Watch watch(boolean candidate) throws SessionException {
+		this.abandoned = false;
 		Watcher known = this.watcher;
 		Watch watch = (known != null) ? known.watchByPool() : null;
-		if (Thread.currentThread().isInterrupted()) {
+		if (this.abandoned || Thread.currentThread().isInterrupted()) {
 			throw new SessionException("Interrupted while observing the election", null);
 		}
 		// If the server is slow, connections of all nodes would make it slower
@@ -241,6 +245,7 @@ public class AdvisoryLockStore implements ElectionStore {
 
 	@Override
 	public void abandon() {
+		this.abandoned = true;
 		abandon(this.opening);
 		Watcher known = this.watcher;
 		if (known != null) {

@@ -31,6 +31,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
+import io.leaderelection.engine.Interruption;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -83,6 +84,8 @@ final class LeaseTableNode {
 
 	private final Platform platform;
 
+	private final Interruption interruption;
+
 	private final LeaseExpiry expiry;
 
 	private final Lock lock;
@@ -95,7 +98,7 @@ final class LeaseTableNode {
 	private volatile @Nullable LeaseTableConnection connection;
 
 	/** Changed with the lock. */
-	private volatile @Nullable User user;
+	private volatile @Nullable LeaseTableSession user;
 
 	// Guarded by the lock
 
@@ -130,6 +133,7 @@ final class LeaseTableNode {
 		this.connector = connector;
 		this.node = node;
 		this.platform = platform;
+		this.interruption = new Interruption(platform);
 		this.expiry = new LeaseExpiry(lease.toMillis());
 		this.session = new NodeSession(node, lease, this.expiry, platform);
 		this.lock = platform.newLock();
@@ -286,15 +290,15 @@ final class LeaseTableNode {
 	void abort(LeaseTableSession session) {
 		locked(() -> {
 			remove(session);
-			User current = this.user;
+			LeaseTableSession current = this.user;
 			// A request to resign may use the connection for a session that was removed
-			if ((current != null) ? !this.sessions.contains(current.session()) : this.sessions.isEmpty()) {
+			if ((current != null) ? !this.sessions.contains(current) : this.sessions.isEmpty()) {
 				if (this.connection != null) {
 					disconnect();
 				}
 				else if (current != null) {
 					this.connector.abort();
-					current.thread().interrupt();
+					this.interruption.request();
 				}
 			}
 			this.changed.signalAll();
@@ -307,8 +311,8 @@ final class LeaseTableNode {
 	 * Without the lock.
 	 */
 	void abandon(LeaseTableSession session) {
-		User current = this.user;
-		if (current != null && current.session() == session) {
+		LeaseTableSession current = this.user;
+		if (current != null && current == session) {
 			LeaseTableConnection open = this.connection;
 			if (open != null) {
 				Jdbc.abort(open.connection());
@@ -396,15 +400,15 @@ final class LeaseTableNode {
 	}
 
 	private <T> T use(LeaseTableSession session, Use<T> action) throws SessionException {
-		this.user = new User(session, Thread.currentThread());
+		this.user = session;
+		this.interruption.begin();
 		this.lock.unlock();
 		try {
 			return action.run();
 		}
 		finally {
+			this.interruption.end();
 			lockAgain();
-			// That of an abort, or of nobody who knows this thread
-			Thread.interrupted();
 			this.user = null;
 			if (this.sessions.isEmpty()) {
 				disconnect();
@@ -569,10 +573,10 @@ final class LeaseTableNode {
 			this.connection = null;
 			open = this.connector.connect();
 			this.connection = open;
-			User current = this.user;
+			LeaseTableSession current = this.user;
 			if (current != null) {
 				// An abort may have found neither of the two
-				current.session().checkOpen();
+				current.checkOpen();
 			}
 		}
 		return open;
@@ -613,15 +617,6 @@ final class LeaseTableNode {
 			Jdbc.abort(open.connection());
 		}
 		this.connection = null;
-	}
-
-	/**
-	 * Who uses the connection.
-	 *
-	 * @param session the session of an election
-	 * @param thread its thread
-	 */
-	private record User(LeaseTableSession session, Thread thread) {
 	}
 
 	/**

@@ -102,15 +102,15 @@ class ArchitectureTests {
 	private static final Set<String> USED = Set.of("annotation.LeaderOnlyBeanPostProcessor",
 			"annotation.LeaderServiceBeanPostProcessor", "annotation.WorkAdvisor", "engine.DefaultLeaderElector",
 			"engine.DefaultLeaderElectors", "engine.ElectionSettings", "engine.ElectionStatistics",
-			"engine.ElectionStatus", "engine.ElectionStore", "engine.ElectionTimings", "engine.InvocationCounts",
-			"engine.LocalStore", "engine.LogContext", "engine.NodeProfile", "engine.Platform",
-			"engine.ResignationAnswer", "engine.SerialWorker", "engine.SessionException", "engine.SessionNames",
-			"engine.StoreSession", "engine.TransactionFence", "engine.Transition", "engine.UnusableStoreException",
-			"engine.Work", "engine.WorkGate", "engine.WorkObserver", "lifecycle.LeaderServices",
-			"lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore", "postgresql.ConnectionSource",
-			"postgresql.ElectionKeys", "postgresql.table.LeaseTable", "postgresql.advisory.SessionSockets",
-			"schedule.DurableJob", "schedule.DurableSchedules", "schedule.ScheduleStore", "spread.ElectionSpread",
-			"spread.SpreadStatus", "transaction.TransactionFencing");
+			"engine.ElectionStatus", "engine.ElectionStore", "engine.ElectionTimings", "engine.Interruption",
+			"engine.InvocationCounts", "engine.LocalStore", "engine.LogContext", "engine.NodeProfile",
+			"engine.Platform", "engine.ResignationAnswer", "engine.SerialWorker", "engine.SessionException",
+			"engine.SessionNames", "engine.StoreSession", "engine.TransactionFence", "engine.Transition",
+			"engine.UnusableStoreException", "engine.Work", "engine.WorkGate", "engine.WorkObserver",
+			"lifecycle.LeaderServices", "lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore",
+			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.table.LeaseTable",
+			"postgresql.advisory.SessionSockets", "schedule.DurableJob", "schedule.DurableSchedules",
+			"schedule.ScheduleStore", "spread.ElectionSpread", "spread.SpreadStatus", "transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or

@@ -96,10 +96,19 @@ enum BlindMistake {
 
 	/** G4: a listener that has waited for its own hand-over is not waited for again. */
 	DETACHED_FOR_GOOD(List.of("G4 hand-over"), "SerialWorker", """
-			this.running = null;
+			this.last = (this.first != null) ? this.last : null;
 			this.detached = false;
 			""", """
-			this.running = null;
+			this.last = (this.first != null) ? this.last : null;
+			"""),
+
+	/** G2, G6: work is interrupted on the thread that finds its end. */
+	INTERRUPT_ON_CALLER(List.of("G2 revocation", "G6 stop"), "WorkGate", """
+			this.interrupter.signal();
+			for (Work work : this.inFlight) {
+			""", """
+			deliverInterrupts(this.interrupter);
+			for (Work work : this.inFlight) {
 			"""),
 
 	/** G4, G2: a hand-over is clean although work runs that waits for it. */
@@ -169,6 +178,7 @@ enum BlindMistake {
 			for (Supervised each : this.supervised) {
 				sleep = Math.min(sleep, check(each));
 			}
+			sleep = Math.min(sleep, check(this.interrupter));
 			long now = this.platform.nanoTime();
 			sleep = Math.min(sleep, this.wakeAt - now);
 			this.wakeAt = now + sleep;
@@ -181,6 +191,7 @@ enum BlindMistake {
 			for (Supervised each : this.supervised) {
 				sleep = Math.min(sleep, check(each));
 			}
+			sleep = Math.min(sleep, check(this.interrupter));
 			long now = this.platform.nanoTime();
 			sleep = Math.min(sleep, this.wakeAt - now);
 			this.wakeAt = now + sleep;

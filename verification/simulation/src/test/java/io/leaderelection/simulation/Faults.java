@@ -323,6 +323,10 @@ final class Faults {
 				node.setAppenderBlocked(true);
 				onNode(node, this.world.between(World.MILLIS, 3 * lease), () -> node.setAppenderBlocked(false));
 			}
+			case SLOW_INTERRUPT -> {
+				process.setInterruptTime(10 * lease);
+				onNode(node, this.world.between(lease, 10 * lease), () -> process.setInterruptTime(0));
+			}
 		}
 	}
 
@@ -451,7 +455,7 @@ final class Faults {
 		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
 		SERVER_RESET, PROXY_RESTART, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
 		PROMOTION, CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
-		BLOCKED_LOG, ROWS_DELETED
+		BLOCKED_LOG, SLOW_INTERRUPT, ROWS_DELETED
 
 	}
 

@@ -46,6 +46,10 @@ public final class Process {
 
 	private boolean threadShortage;
 
+	private long interruptTime;
+
+	private boolean interrupting;
+
 	private Runnable observer = () -> {
 	};
 
@@ -98,6 +102,27 @@ public final class Process {
 	 */
 	void setThreadShortage(boolean shortage) {
 		this.threadShortage = shortage;
+	}
+
+	/**
+	 * Set how long the next interrupt takes, as if it closed a channel. One at a time
+	 * does.
+	 */
+	void setInterruptTime(long nanos) {
+		this.interruptTime = nanos;
+	}
+
+	/**
+	 * Take the time that an interrupt takes, on the task that makes it.
+	 */
+	void interrupting() {
+		long time = this.interruptTime;
+		if (time > 0 && !this.interrupting) {
+			this.interruptTime = 0;
+			this.interrupting = true;
+			this.scheduler.sleepUninterruptibly(time);
+			this.interrupting = false;
+		}
 	}
 
 	boolean isShort() {

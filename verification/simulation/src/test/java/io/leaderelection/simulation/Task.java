@@ -170,6 +170,9 @@ final class Task extends Thread {
 		if (known != null && this.interruptible) {
 			known.resume(this);
 		}
+		if (known != null) {
+			process().interrupting();
+		}
 	}
 
 	@Override

@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 
 import org.jspecify.annotations.Nullable;
@@ -38,7 +39,12 @@ public final class SerialWorkerStress {
 	}
 
 	private static SerialWorker create(AtomicReference<@Nullable Runnable> scheduled) {
-		return new SerialWorker(scheduled::set, StressElections.NOTHING);
+		return create(scheduled, new StressElections.ManualInterrupter(new StressElections.InertPlatform()));
+	}
+
+	private static SerialWorker create(AtomicReference<@Nullable Runnable> scheduled, Interrupter interrupter) {
+		return new SerialWorker(scheduled::set, StressElections.NOTHING,
+				new Interruption(interrupter, Duration.ofHours(1)));
 	}
 
 	private static void runScheduled(AtomicReference<@Nullable Runnable> scheduled) {
@@ -99,7 +105,10 @@ public final class SerialWorkerStress {
 
 		private final AtomicReference<@Nullable Runnable> scheduled = new AtomicReference<>();
 
-		private final SerialWorker worker = create(this.scheduled);
+		private final Interrupter interrupter = new StressElections.ManualInterrupter(
+				new StressElections.InertPlatform());
+
+		private final SerialWorker worker = create(this.scheduled, this.interrupter);
 
 		private boolean first;
 
@@ -123,6 +132,7 @@ public final class SerialWorkerStress {
 		@Actor
 		public void interrupt() {
 			this.worker.interrupt("first");
+			this.interrupter.interruptAll();
 		}
 
 	}
@@ -138,7 +148,10 @@ public final class SerialWorkerStress {
 
 		private final AtomicReference<@Nullable Runnable> scheduled = new AtomicReference<>();
 
-		private final SerialWorker worker = create(this.scheduled);
+		private final Interrupter interrupter = new StressElections.ManualInterrupter(
+				new StressElections.InertPlatform());
+
+		private final SerialWorker worker = create(this.scheduled, this.interrupter);
 
 		private boolean task;
 
@@ -156,6 +169,7 @@ public final class SerialWorkerStress {
 		@Actor
 		public void interrupt() {
 			this.worker.interrupt();
+			this.interrupter.interruptAll();
 		}
 
 	}
@@ -171,7 +185,10 @@ public final class SerialWorkerStress {
 
 		private final AtomicReference<@Nullable Runnable> scheduled = new AtomicReference<>();
 
-		private final SerialWorker worker = create(this.scheduled);
+		private final Interrupter interrupter = new StressElections.ManualInterrupter(
+				new StressElections.InertPlatform());
+
+		private final SerialWorker worker = create(this.scheduled, this.interrupter);
 
 		private volatile boolean running;
 
@@ -203,6 +220,7 @@ public final class SerialWorkerStress {
 				Thread.onSpinWait();
 			}
 			this.worker.interrupt("task");
+			this.interrupter.interruptAll();
 			this.sent = true;
 		}
 

@@ -104,7 +104,10 @@ public final class StopStress {
 	@State
 	public static class InterruptOfOpening implements StressElections.IdleSession {
 
-		private final Election election = StressElections.started(StressElections.NO_LISTENER);
+		private final Interrupter interrupter = new StressElections.ManualInterrupter(
+				new StressElections.InertPlatform());
+
+		private final Election election = StressElections.started(this.interrupter);
 
 		private final SupervisedSession session = new SupervisedSession(this::open, this.election,
 				new Watchdog(this.election.platform()));
@@ -126,6 +129,7 @@ public final class StopStress {
 		@Actor
 		public void interrupt() {
 			this.session.interruptOpening();
+			this.interrupter.interruptAll();
 		}
 
 		private StoreSession open() {

@@ -57,6 +57,16 @@ final class StressElections {
 		return elected(listener, Duration.ofHours(1));
 	}
 
+	/**
+	 * Return an election that leads, whose interrupts are made by a test.
+	 */
+	static Election leading(Interrupter interrupter) {
+		Election election = started(interrupter);
+		election.apply((state, now) -> election.transitions().elect(state, term()));
+		grant(election);
+		return election;
+	}
+
 	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = started(listener, drainTimeout);
 		election.apply((state, now) -> election.transitions().elect(state, term()));
@@ -67,8 +77,18 @@ final class StressElections {
 		return started(listener, Duration.ofHours(1));
 	}
 
+	static Election started(Interrupter interrupter) {
+		return started(new InertPlatform(), interrupter, NO_LISTENER, Duration.ofHours(1));
+	}
+
 	private static Election started(Consumer<ElectionEvent> listener, Duration drainTimeout) {
-		Election election = create(new InertPlatform(), () -> {
+		Platform platform = new InertPlatform();
+		return started(platform, new DirectInterrupter(platform), listener, drainTimeout);
+	}
+
+	private static Election started(Platform platform, Interrupter interrupter, Consumer<ElectionEvent> listener,
+			Duration drainTimeout) {
+		Election election = create(platform, interrupter, () -> {
 			throw new IllegalStateException("Opens no session");
 		}, listener, drainTimeout);
 		election.effects().runBy(ElectionEffects.Loop.NONE);
@@ -78,10 +98,15 @@ final class StressElections {
 
 	static Election create(Platform platform, ElectionStore store, Consumer<ElectionEvent> listener,
 			Duration drainTimeout) {
+		return create(platform, new DirectInterrupter(platform), store, listener, drainTimeout);
+	}
+
+	private static Election create(Platform platform, Interrupter interrupter, ElectionStore store,
+			Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
 				drainTimeout, true);
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(platform), platform,
-				listener, ElectionLog.NONE, Transitions::new)
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(platform, interrupter),
+				platform, listener, ElectionLog.NONE, Transitions::new)
 			.election();
 	}
 
@@ -118,6 +143,45 @@ final class StressElections {
 		election.apply(election.transitions()::interrupt);
 	}
 
+	/**
+	 * Interrupts when a test asks for it.
+	 */
+	static class ManualInterrupter extends Interrupter {
+
+		ManualInterrupter(Platform platform) {
+			super(platform, NOTHING, (ex) -> {
+				throw new IllegalStateException(ex);
+			});
+		}
+
+		@Override
+		void start() {
+			// Needs no thread
+		}
+
+		@Override
+		void signal() {
+			// An actor interrupts
+		}
+
+	}
+
+	/**
+	 * Interrupts on the thread that asks for it.
+	 */
+	static final class DirectInterrupter extends ManualInterrupter {
+
+		DirectInterrupter(Platform platform) {
+			super(platform);
+		}
+
+		@Override
+		void signal() {
+			interruptAll();
+		}
+
+	}
+
 	static class InertPlatform implements Platform {
 
 		@Override
@@ -128,6 +192,11 @@ final class StressElections {
 		@Override
 		public Instant now() {
 			return SINCE;
+		}
+
+		@Override
+		public void park(Object blocker, long nanos) {
+			Thread.onSpinWait();
 		}
 
 		@Override

@@ -28,6 +28,7 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.IZZ_Result;
 import org.openjdk.jcstress.infra.results.ZZ_Result;
+import org.openjdk.jcstress.infra.results.Z_Result;
 
 /**
  * The interrupt of work whose term is lost or whose hand-over is overdue, while that work
@@ -142,6 +143,37 @@ public final class WorkInterruptStress {
 		@Arbiter
 		public void count(IZZ_Result result) {
 			result.r3 = isInterrupted(this.counts);
+		}
+
+	}
+
+	/**
+	 * Work that ends while another thread makes its interrupt.
+	 */
+	@JCStressTest
+	@Outcome(id = "false", expect = Expect.ACCEPTABLE, desc = "No interrupt is left")
+	@Outcome(id = "true", expect = Expect.FORBIDDEN, desc = "The interrupt has reached the thread after the work")
+	@State
+	public static class InterruptAndClose {
+
+		private final Interrupter interrupter = new StressElections.ManualInterrupter(
+				new StressElections.InertPlatform());
+
+		private final Election election = StressElections.leading(this.interrupter);
+
+		@Actor
+		public void work(Z_Result result) {
+			try (Work work = this.election.gate().enter("job")) {
+				if (work != null) {
+					StressElections.lose(this.election);
+				}
+			}
+			result.r1 = Thread.interrupted();
+		}
+
+		@Actor
+		public void interrupt() {
+			this.interrupter.interruptAll();
 		}
 
 	}

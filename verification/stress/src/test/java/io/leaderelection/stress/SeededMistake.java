@@ -77,34 +77,19 @@ enum SeededMistake {
 
 	INTERRUPT_WITHOUT_LOCK("WorkInterruptStress.LossAndClose", "Work", """
 			synchronized (this.root) {
-				if (this.thread != null && !this.interrupted) {
-					if (this.root.interrupts++ == 0) {
-						this.root.foreignInterrupt = this.thread.isInterrupted();
-					}
-					this.thread.interrupt();
-				}
-				this.interrupted = true;
+				interrupted = this.thread;
 			""", """
-			Thread found = null;
-			synchronized (this.root) {
-				if (this.thread != null && !this.interrupted) {
-					if (this.root.interrupts++ == 0) {
-						this.root.foreignInterrupt = this.thread.isInterrupted();
-					}
-					found = this.thread;
-				}
-				this.interrupted = true;
-			}
-			if (found != null) {
-				found.interrupt();
-			}
-			synchronized (this.root) {
+			{
+				interrupted = this.thread;
 			"""),
 
 	INTERRUPT_WITHOUT_LOCK_WHEN_OVERDUE("WorkInterruptStress.OverdueAndClose", INTERRUPT_WITHOUT_LOCK.change),
 
-	CLEARED_FOR_OTHERS("WorkInterruptStress.LossAndOtherInterrupt", "Work", "else if (!this.foreignInterrupt) {",
-			"else {"),
+	CLEARED_FOR_OTHERS("WorkInterruptStress.LossAndOtherInterrupt", "Work",
+			"if (this.delivered && !this.foreignInterrupt) {", "if (this.delivered) {"),
+
+	CLOSED_BESIDE_INTERRUPT("WorkInterruptStress.InterruptAndClose", "Work", "if (!leave(false)) {",
+			"if (!leave(true)) {"),
 
 	CLEARED_FOR_OUTER_WORK("WorkInterruptStress.LossOfNestedElections", "Work", "if (this.interrupts > 0) {",
 			"if (false) {"),
@@ -143,34 +128,22 @@ enum SeededMistake {
 	TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndNextTask", "SerialWorker", """
 			synchronized (this.monitor) {
 				if (this.running != null && this.running.subject == subject) {
-					interrupt();
+					this.interruption.request();
 				}
 			}
 			""", """
-			Thread found;
+			boolean found;
 			synchronized (this.monitor) {
-				found = (this.running != null && this.running.subject == subject) ? this.thread : null;
+				found = this.running != null && this.running.subject == subject;
 			}
-			if (found != null) {
-				found.interrupt();
+			if (found) {
+				Thread.yield();
+				this.interruption.request();
 			}
 			"""),
 
-	LAST_TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndIdle", "SerialWorker", """
-			synchronized (this.monitor) {
-				if (this.thread != null && this.running != null) {
-					this.thread.interrupt();
-				}
-			}
-			""", """
-			Thread found;
-			synchronized (this.monitor) {
-				found = (this.running != null) ? this.thread : null;
-			}
-			if (found != null) {
-				found.interrupt();
-			}
-			"""),
+	LAST_TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndIdle", "Interruption", "if (this.interrupting) {",
+			"if (this.interrupting && false) {"),
 
 	NOT_RUNNING("SerialWorkerStress.InterruptOfRunningTask", "SerialWorker", "return this.running;", """
 			Task begun = this.running;
@@ -181,6 +154,9 @@ enum SeededMistake {
 	SCHEDULED_AFTER_IDLE("SerialWorkerStress.AddAndIdle", "SerialWorker", """
 			this.scheduled = this.running != null;
 			this.thread = this.scheduled ? Thread.currentThread() : null;
+			if (this.scheduled) {
+				this.interruption.begin();
+			}
 			return this.running;
 			}
 			""", """
@@ -214,37 +190,23 @@ enum SeededMistake {
 			"""),
 
 	STOP_BEFORE_OPENER("StopStress.OpeningAndStop", "SupervisedSession", """
+			opening.begin();
 			synchronized (this.openingMonitor) {
-				this.opener = Thread.currentThread();
+				this.opens = true;
 			}
 			try {
 				if (unwanted.getAsBoolean()) {
 			""", """
 			boolean stopped = unwanted.getAsBoolean();
+			opening.begin();
 			synchronized (this.openingMonitor) {
-				this.opener = Thread.currentThread();
+				this.opens = true;
 			}
 			try {
 				if (stopped) {
 			"""),
 
-	OPENING_INTERRUPTED_LATE("StopStress.InterruptOfOpening", "SupervisedSession", """
-			synchronized (this.openingMonitor) {
-				if (this.opener != null) {
-					this.opener.interrupt();
-					this.store.abandon();
-				}
-			}
-			""", """
-			Thread found;
-			synchronized (this.openingMonitor) {
-				found = this.opener;
-			}
-			if (found != null) {
-				found.interrupt();
-				this.store.abandon();
-			}
-			""");
+	OPENING_INTERRUPTED_LATE("StopStress.InterruptOfOpening", LAST_TASK_INTERRUPTED_LATE.change);
 
 	/** What is read before the lock, may have changed when it is held. */
 	static final SourceChange STATE_BEFORE_LOCK = new SourceChange("Election", """

@@ -1,0 +1,123 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.function.BooleanSupplier;
+
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Interrupts what a thread does between {@link #begin()} and {@link #end()}, and nothing
+ * later. The interrupt is made by another thread, since it may run code of the
+ * application. One thread at a time may begin.
+ */
+public final class Interruption implements Interrupter.Source {
+
+	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(Interruption.class));
+
+	private final Interrupter interrupter;
+
+	private final Duration longest;
+
+	// Guarded by the monitor of this object
+	private @Nullable Thread thread;
+
+	private boolean requested;
+
+	/** The thread whose interrupt is being made. */
+	private volatile @Nullable Thread interrupting;
+
+	private final BooleanSupplier made = () -> this.interrupting != Thread.currentThread();
+
+	/**
+	 * Create a new {@code Interruption} instance with a thread of its own, which is
+	 * created when it is needed.
+	 * @param platform creates the thread
+	 */
+	public Interruption(Platform platform) {
+		this(new Interrupter(platform, () -> {
+		}, (ex) -> log.warn("An interrupt has failed", ex)), ElectionSettings.GRACE);
+	}
+
+	/**
+	 * Create a new {@code Interruption} instance.
+	 * @param interrupter makes the interrupts
+	 * @param longest how long the end waits for an interrupt that is being made
+	 */
+	Interruption(Interrupter interrupter, Duration longest) {
+		this.interrupter = interrupter;
+		this.longest = longest;
+		interrupter.add(this);
+	}
+
+	/**
+	 * Have the current thread be interrupted on request from here on.
+	 */
+	public synchronized void begin() {
+		this.requested = false;
+		this.thread = Thread.currentThread();
+	}
+
+	/**
+	 * Interrupt what the thread does, if it has begun. Does not wait.
+	 */
+	public void request() {
+		synchronized (this) {
+			this.requested = this.thread != null;
+		}
+		this.interrupter.signal();
+	}
+
+	/**
+	 * Let no interrupt reach the current thread from here on, and clear that of before.
+	 */
+	public void end() {
+		synchronized (this) {
+			this.thread = null;
+		}
+		// One that hangs may be that of another thread, which has given up
+		if (!this.made.getAsBoolean()) {
+			this.interrupter.await(this.made, this.longest.toNanos());
+		}
+		Thread.interrupted();
+	}
+
+	@Override
+	public void deliverInterrupts(Interrupter by) {
+		Thread interrupted;
+		synchronized (this) {
+			interrupted = this.thread;
+			if (!this.requested || interrupted == null || this.interrupting == interrupted) {
+				return;
+			}
+			this.requested = false;
+			this.interrupting = interrupted;
+		}
+		try {
+			by.interrupt(interrupted);
+		}
+		finally {
+			synchronized (this) {
+				this.interrupting = (this.interrupting == interrupted) ? null : this.interrupting;
+			}
+			by.interrupted(interrupted);
+		}
+	}
+
+}

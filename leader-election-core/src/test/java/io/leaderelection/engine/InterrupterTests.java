@@ -1,0 +1,285 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.engine;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link Interrupter}, with the threads of a node.
+ */
+@Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
+@Tag("ring1")
+class InterrupterTests {
+
+	private final List<Thread> threads = new CopyOnWriteArrayList<>();
+
+	private final List<DefaultLeaderElector> electors = new ArrayList<>();
+
+	private final Platform platform = new TestPlatform() {
+
+		@Override
+		public void park(Object blocker, long nanos) {
+			if (!InterrupterTests.this.parks && Thread.currentThread() instanceof Task) {
+				throw new OutOfMemoryError("Java heap space");
+			}
+			super.park(blocker, nanos);
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			if (InterrupterTests.this.shortage > 0 && name.equals("more-interrupts")) {
+				InterrupterTests.this.shortage--;
+				throw new OutOfMemoryError("unable to create native thread");
+			}
+			Thread thread = super.newThread(name, task);
+			if (!name.equals("default")) {
+				InterrupterTests.this.threads.add(thread);
+			}
+			return thread;
+		}
+
+	};
+
+	private final Watchdog watchdog = new Watchdog(this.platform);
+
+	private final Watchdog.Supervised supervised = () -> Watchdog.NO_DEADLINE;
+
+	private volatile int shortage;
+
+	private volatile boolean parks = true;
+
+	@BeforeEach
+	void start() {
+		this.watchdog.add(this.supervised);
+	}
+
+	@AfterEach
+	void stop() {
+		this.electors.forEach((elector) -> assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(30)));
+		this.watchdog.remove(this.supervised);
+		await().until(() -> this.threads.stream().noneMatch(Thread::isAlive));
+	}
+
+	@Test
+	void interruptThatHangsDelaysNoOther() throws Exception {
+		Task first = new Task();
+		first.worker.interrupt();
+		first.closing.await();
+		for (int i = 0; i < 3; i++) {
+			Task other = new Task();
+			other.close.countDown();
+			other.worker.interrupt();
+			other.awaitEnd();
+		}
+		assertThat(this.threads).as("watchdog, two for interrupts").hasSize(3);
+		first.close.countDown();
+		first.awaitEnd();
+	}
+
+	@Test
+	void threadsThatCannotBeHadDelayInterruptsOnly() throws Exception {
+		this.shortage = 2;
+		Task first = new Task();
+		Task second = new Task();
+		Task third = new Task();
+		first.worker.interrupt();
+		first.closing.await();
+		second.worker.interrupt();
+		second.closing.await();
+		assertThat(this.shortage).isZero();
+		third.close.countDown();
+		third.worker.interrupt();
+		first.close.countDown();
+		third.awaitEnd();
+		assertThat(this.threads).hasSize(3);
+		second.close.countDown();
+		first.awaitEnd();
+		second.awaitEnd();
+	}
+
+	@Test
+	void endOfATaskWaitsForItsInterrupt() throws Exception {
+		Task task = new Task(Duration.ofMinutes(1));
+		task.worker.interrupt();
+		task.closing.await();
+		task.leave.countDown();
+		await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
+		assertThat(task.interruptedAfterwards).isNotDone();
+		task.close.countDown();
+		task.awaitEnd();
+	}
+
+	@Test
+	void endOfATaskDoesNotWaitForEver(CapturedOutput output) throws Exception {
+		Task task = new Task(Duration.ofMillis(100));
+		task.worker.interrupt();
+		task.closing.await();
+		task.leave.countDown();
+		task.awaitEnd();
+		assertThat(output).contains("The interrupt of thread 'task' has not returned within 100ms")
+			.contains("It is made by thread 'leader-election-interrupts'", "InterrupterTests$Task.interrupt");
+		task.close.countDown();
+	}
+
+	@Test
+	void endOfWorkWaitsForItsInterrupt() throws Exception {
+		Election election = leading(Duration.ofMinutes(1));
+		Task task = new Task(election);
+		election.lose(Reason.SESSION_LOST);
+		task.closing.await();
+		task.leave.countDown();
+		await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
+		assertThat(task.interruptedAfterwards).isNotDone();
+		task.close.countDown();
+		task.awaitEnd();
+		assertThat(election.gate().isEmpty()).isTrue();
+	}
+
+	/**
+	 * Also if the thread cannot even wait.
+	 */
+	@Test
+	void endOfWorkDoesNotWaitForEver(CapturedOutput output) throws Exception {
+		Election election = leading(Duration.ZERO);
+		Task task = new Task(election);
+		election.lose(Reason.SESSION_LOST);
+		task.closing.await();
+		this.parks = false;
+		task.leave.countDown();
+		task.awaitEnd();
+		assertThat(election.gate().isEmpty()).isTrue();
+		assertThat(output).contains("The interrupt of thread 'task' has not returned within 2000ms");
+		task.close.countDown();
+	}
+
+	private Election leading(Duration drainTimeout) throws InterruptedException {
+		ElectionSettings settings = new ElectionSettings("default", "node-1", ElectionFixture.LEASE, Duration.ZERO,
+				drainTimeout, true);
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, LocalStore.always(),
+				this.watchdog, this.platform, (event) -> {
+				}, ElectionLog.NONE, Transitions::new);
+		elector.start();
+		this.electors.add(elector);
+		assertThat(elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		return elector.election();
+	}
+
+	/**
+	 * A task on a thread of its own, whose interrupt hangs as if it closed a channel.
+	 */
+	private final class Task extends Thread {
+
+		private final CountDownLatch closing = new CountDownLatch(1);
+
+		private final CountDownLatch close = new CountDownLatch(1);
+
+		private final CountDownLatch running = new CountDownLatch(1);
+
+		private final CountDownLatch leave = new CountDownLatch(1);
+
+		private final CompletableFuture<Boolean> interruptedAfterwards = new CompletableFuture<>();
+
+		private final @Nullable SerialWorker worker;
+
+		private volatile @Nullable Runnable run;
+
+		Task() throws InterruptedException {
+			this(Duration.ofMinutes(1));
+		}
+
+		Task(Duration longestInterrupt) throws InterruptedException {
+			super("task");
+			this.worker = new SerialWorker((run) -> {
+				this.run = run;
+				start();
+			}, () -> {
+			}, new Interruption(InterrupterTests.this.watchdog.interrupter(), longestInterrupt));
+			this.worker.add("subject", this::await,
+					() -> this.interruptedAfterwards.complete(Thread.currentThread().isInterrupted()));
+			this.running.await();
+		}
+
+		Task(Election election) throws InterruptedException {
+			super("task");
+			this.worker = null;
+			this.run = () -> {
+				try (Work work = election.gate().enter(this)) {
+					await();
+				}
+				this.interruptedAfterwards.complete(Thread.currentThread().isInterrupted());
+			};
+			start();
+			this.running.await();
+		}
+
+		private void await() {
+			this.running.countDown();
+			try {
+				this.leave.await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+
+		@Override
+		public void run() {
+			this.run.run();
+		}
+
+		@Override
+		public void interrupt() {
+			if (Thread.currentThread() != this) {
+				this.closing.countDown();
+				try {
+					this.close.await();
+				}
+				catch (InterruptedException ex) {
+					throw new IllegalStateException(ex);
+				}
+			}
+			super.interrupt();
+		}
+
+		void awaitEnd() {
+			assertThat(this.interruptedAfterwards).succeedsWithin(Duration.ofSeconds(30)).isEqualTo(false);
+		}
+
+	}
+
+}
