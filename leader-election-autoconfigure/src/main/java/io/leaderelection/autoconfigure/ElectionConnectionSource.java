@@ -61,7 +61,7 @@ final class ElectionConnectionSource implements ConnectionSource {
 	private static final String DEDICATE = "declare a bean @Bean(defaultCandidate = false) @LeaderElectionDataSource "
 			+ "DataSource";
 
-	private static final String WITHOUT_DATABASE = " To run without a database, set leader-election.mode=always.";
+	private static final String WITHOUT_DATABASE = " To run without elections, for instance in tests, set leader-election.mode=always.";
 
 	private final ObjectProvider<DataSource> dedicated;
 

@@ -116,7 +116,7 @@ public final class LeaderElectionAutoConfiguration {
 					"Add the dependency "
 							+ (driver ? "org.springframework.boot:spring-boot-starter-jdbc"
 									: "org.postgresql:postgresql")
-							+ ". To run without a database, set leader-election.mode=always.");
+							+ ". To run without elections, for instance in tests, set leader-election.mode=always.");
 		}
 		return new LocalElectionStoreFactory(definitions, manual, null);
 	}

@@ -94,7 +94,7 @@ class MissingElectionFailureAnalyzer extends AbstractInjectionFailureAnalyzer<No
 				+ "The auto-configuration of leader election is excluded, or auto-configuration is not enabled.",
 				"Add @EnableAutoConfiguration to a configuration class, and do not exclude "
 						+ "LeaderElectionAutoConfiguration, neither there nor by spring.autoconfigure.exclude. "
-						+ "To run without a database, set leader-election.mode=always. In a test, add "
+						+ "To run without elections, for instance in tests, set leader-election.mode=always. In a test, add "
 						+ ADD_ANNOTATION,
 				cause);
 	}

@@ -225,7 +225,7 @@ class FailureAnalysisTests {
 		assertThat(output).contains("APPLICATION FAILED TO START")
 			.contains("ElectorUser required a bean of type 'io.leaderelection.LeaderElector' that could not be found.")
 			.contains("is excluded, or auto-configuration is not enabled")
-			.contains("To run without a database, set leader-election.mode=always.");
+			.contains("To run without elections, for instance in tests, set leader-election.mode=always.");
 	}
 
 	@Test

@@ -119,7 +119,7 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 			.filter((cause) -> isSuspended(cause, now))
 			.map((cause) -> cause.description);
 		String reasons = Stream
-			.concat(configured ? Stream.empty() : Stream.of("it is not configured as one"), suspended)
+			.concat(configured ? Stream.empty() : Stream.of("it is configured with candidate=false"), suspended)
 			.collect(Collectors.joining(", and "));
 		return reasons.isEmpty() ? "" : "is not a candidate: " + reasons;
 	}

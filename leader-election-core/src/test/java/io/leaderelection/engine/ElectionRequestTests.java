@@ -153,7 +153,7 @@ class ElectionRequestTests {
 		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null, "test"));
 		observer.at(Duration.ofMillis(1300), () -> assertThat(observer.trace).contains("request 0:1:775 test"));
 		observer.at(Duration.ofMillis(1400), () -> {
-			String reason = "is not a candidate: it is not configured as one";
+			String reason = "is not a candidate: it is configured with candidate=false";
 			assertThat(output).contains("leader 'node-2'). This node " + reason);
 			assertThat(ElectionStatus.of(observer.election).problem()).isEqualTo(reason);
 			observer.election.suspendCandidacy(Suspension.UNHEALTHY);

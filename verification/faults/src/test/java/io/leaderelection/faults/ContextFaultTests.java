@@ -164,7 +164,8 @@ class ContextFaultTests {
 			if (!closed) {
 				Instant healed = Instant.now();
 				Awaitility.await().atMost(LIMIT).until(() -> elector.status().lastConfirmation().isAfter(healed));
-				assertThat(elector.status().problem()).isEqualTo("is not a candidate: it is not configured as one");
+				assertThat(elector.status().problem())
+					.isEqualTo("is not a candidate: it is configured with candidate=false");
 			}
 		}
 	}

@@ -117,8 +117,14 @@ public final class SerialWorkerStress {
 		public InterruptAndNextTask() {
 			this.worker.add("first", () -> this.first = Thread.currentThread().isInterrupted(),
 					StressElections.NOTHING);
-			this.worker.add("second", () -> this.second = Thread.currentThread().isInterrupted(),
-					StressElections.NOTHING);
+			this.worker.add("second", this::lookLate, StressElections.NOTHING);
+		}
+
+		private void lookLate() {
+			for (int i = 0; i < 100; i++) {
+				Thread.onSpinWait();
+			}
+			this.second = Thread.currentThread().isInterrupted();
 		}
 
 		@Actor

@@ -142,8 +142,8 @@ enum SeededMistake {
 			}
 			"""),
 
-	LAST_TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndIdle", "Interruption", "if (this.interrupting) {",
-			"if (this.interrupting && false) {"),
+	LAST_TASK_INTERRUPTED_LATE("SerialWorkerStress.InterruptAndIdle", "Interruption",
+			"if (!this.made.getAsBoolean()) {", "if (!this.made.getAsBoolean() && false) {"),
 
 	NOT_RUNNING("SerialWorkerStress.InterruptOfRunningTask", "SerialWorker", "return this.running;", """
 			Task begun = this.running;
