@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -36,7 +37,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link Interrupter}, with the threads of a node.
@@ -92,7 +92,7 @@ class InterrupterTests {
 	void stop() {
 		this.electors.forEach((elector) -> assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(30)));
 		this.watchdog.remove(this.supervised);
-		await().until(() -> this.threads.stream().noneMatch(Thread::isAlive));
+		Awaitility.await().until(() -> this.threads.stream().noneMatch(Thread::isAlive));
 	}
 
 	@Test
@@ -136,12 +136,7 @@ class InterrupterTests {
 	void endOfATaskWaitsForItsInterrupt() throws Exception {
 		Task task = new Task(Duration.ofMinutes(1));
 		task.worker.interrupt();
-		task.closing.await();
-		task.leave.countDown();
-		await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
-		assertThat(task.interruptedAfterwards).isNotDone();
-		task.close.countDown();
-		task.awaitEnd();
+		task.assertEndWaitsForTheInterrupt();
 	}
 
 	@Test
@@ -161,12 +156,7 @@ class InterrupterTests {
 		Election election = leading(Duration.ofMinutes(1));
 		Task task = new Task(election);
 		election.lose(Reason.SESSION_LOST);
-		task.closing.await();
-		task.leave.countDown();
-		await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
-		assertThat(task.interruptedAfterwards).isNotDone();
-		task.close.countDown();
-		task.awaitEnd();
+		task.assertEndWaitsForTheInterrupt();
 		assertThat(election.gate().isEmpty()).isTrue();
 	}
 
@@ -274,6 +264,15 @@ class InterrupterTests {
 				}
 			}
 			super.interrupt();
+		}
+
+		void assertEndWaitsForTheInterrupt() throws InterruptedException {
+			this.closing.await();
+			this.leave.countDown();
+			Awaitility.await().until(() -> getState() == Thread.State.TIMED_WAITING);
+			assertThat(this.interruptedAfterwards).isNotDone();
+			this.close.countDown();
+			awaitEnd();
 		}
 
 		void awaitEnd() {

@@ -213,7 +213,6 @@ class StandbySeatTests {
 			awaitSeats(nodes);
 			try (var taken = borrow(pool); var takenToo = borrow(pool)) {
 				long connections = nodes.connections();
-				// The first observation after the last one by the pool is left out
 				Awaitility.await()
 					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).multipliedBy(3))
 					.until(() -> nodes.connections() > connections + 2);
