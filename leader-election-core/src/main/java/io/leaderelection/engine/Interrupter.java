@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * closes the channel in which the other thread waits
  * ({@link java.nio.channels.InterruptibleChannel}), which may take any time. One thread
  * makes the interrupts of a node, and a second one only while the first hangs. If both
- * hang, further interrupts wait, and nothing else does.
+ * hang, or none can be created, interrupts wait, and nothing else does.
  */
 class Interrupter implements Watchdog.Supervised {
 
@@ -88,8 +88,8 @@ class Interrupter implements Watchdog.Supervised {
 	}
 
 	/**
-	 * Note that sources have threads to be interrupted. Waits only without a thread for
-	 * the interrupts, if none can be created: the current thread then makes them.
+	 * Note that sources have threads to be interrupted. Neither waits nor throws: if no
+	 * thread can be created, the interrupts wait for the next signal.
 	 */
 	void signal() {
 		this.first.wake();
@@ -98,7 +98,7 @@ class Interrupter implements Watchdog.Supervised {
 			this.first.start();
 		}
 		catch (Throwable ex) {
-			interruptAll();
+			// No memory, perhaps not even for a message: the next signal retries
 		}
 	}
 

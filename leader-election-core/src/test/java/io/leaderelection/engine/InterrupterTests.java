@@ -62,7 +62,7 @@ class InterrupterTests {
 
 		@Override
 		public Thread newThread(String name, Runnable task) {
-			if (InterrupterTests.this.shortage > 0 && name.equals("more-interrupts")) {
+			if (InterrupterTests.this.shortage > 0 && name.equals(InterrupterTests.this.scarce)) {
 				InterrupterTests.this.shortage--;
 				throw new OutOfMemoryError("unable to create native thread");
 			}
@@ -80,6 +80,8 @@ class InterrupterTests {
 	private final Watchdog.Supervised supervised = () -> Watchdog.NO_DEADLINE;
 
 	private volatile int shortage;
+
+	private String scarce = "more-interrupts";
 
 	private volatile boolean parks = true;
 
@@ -130,6 +132,22 @@ class InterrupterTests {
 		second.close.countDown();
 		first.awaitEnd();
 		second.awaitEnd();
+	}
+
+	/**
+	 * Without a watchdog, the thread is created by the request.
+	 */
+	@Test
+	void requestWithoutAThreadWaitsForTheNextOne() throws Exception {
+		this.scarce = "interrupts";
+		this.shortage = 1;
+		Task task = new Task(new Interruption(this.platform));
+		task.worker.interrupt();
+		assertThat(this.shortage).isZero();
+		assertThat(task.closing.getCount()).isOne();
+		task.close.countDown();
+		task.worker.interrupt();
+		task.awaitEnd();
 	}
 
 	@Test
@@ -213,12 +231,16 @@ class InterrupterTests {
 		}
 
 		Task(Duration longestInterrupt) throws InterruptedException {
+			this(new Interruption(InterrupterTests.this.watchdog.interrupter(), longestInterrupt));
+		}
+
+		Task(Interruption interruption) throws InterruptedException {
 			super("task");
 			this.worker = new SerialWorker((run) -> {
 				this.run = run;
 				start();
 			}, () -> {
-			}, new Interruption(InterrupterTests.this.watchdog.interrupter(), longestInterrupt));
+			}, interruption);
 			this.worker.add("subject", this::await,
 					() -> this.interruptedAfterwards.complete(Thread.currentThread().isInterrupted()));
 			this.running.await();
