@@ -24,11 +24,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
@@ -76,6 +76,8 @@ final class AdvisoryLockSession implements StoreSession {
 	private final Connection connection;
 
 	private final PGConnection pgConnection;
+
+	private final Platform platform;
 
 	private final SessionIdentity identity;
 
@@ -125,7 +127,7 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private boolean node;
 
-	private long observeAt = System.nanoTime();
+	private long observeAt;
 
 	private long confirmations;
 
@@ -137,15 +139,16 @@ final class AdvisoryLockSession implements StoreSession {
 	AdvisoryLockSession(Connection connection, PGConnection pgConnection, SessionIdentity identity, AdvisoryLockSql sql,
 			SessionNames names, String nodeId, int termEpoch, long longestWaitMillis, long leaseMillis, boolean pooled,
 			Duration takeoverDelay, @Nullable SlowTakeover slowTakeover, List<Integer> seats, NodeProfile profile,
-			@Nullable String leaseHolder) {
+			@Nullable String leaseHolder, Platform platform) {
+		this.platform = platform;
 		this.connection = connection;
 		this.pgConnection = pgConnection;
 		this.identity = identity;
 		this.sql = sql;
-		this.foreignSessions = new ForeignSessions(sql.comment());
+		this.foreignSessions = new ForeignSessions(sql, platform);
 		this.names = names;
 		this.name = names.of(nodeId);
-		this.peers = new Peers(sql, names, termEpoch);
+		this.peers = new Peers(sql, names, termEpoch, platform);
 		this.termEpoch = termEpoch;
 		this.longestWaitMillis = longestWaitMillis;
 		this.leaseMillis = leaseMillis;
@@ -155,6 +158,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.slowTakeover = slowTakeover;
 		this.seats = seats;
 		this.profile = profile;
+		this.observeAt = platform.nanoTime();
 	}
 
 	@Override
@@ -221,8 +225,10 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
-		boolean observe = this.peers.isUndecided() || System.nanoTime() - this.observeAt >= 0;
+		if (this.longestWaitMillis < WAIT_INTERVAL_MILLIS) {
+			this.platform.park(this, TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
+		}
+		boolean observe = this.peers.isUndecided() || this.platform.nanoTime() - this.observeAt >= 0;
 		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
 		Jdbc.Answer<Observation> attempt = attempt(
 				this.sql.acquire(wait, observe, this.seat, this.profile.priority(), predecessor), observe);
@@ -270,7 +276,7 @@ final class AdvisoryLockSession implements StoreSession {
 	}
 
 	private View view(Observation observation) throws SessionException {
-		this.observeAt = System.nanoTime() + OBSERVE_INTERVAL;
+		this.observeAt = this.platform.nanoTime() + OBSERVE_INTERVAL;
 		this.longestWaitMillis = observation.longestWaitMillis();
 		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
 				observation.head(), observation.nodes()));

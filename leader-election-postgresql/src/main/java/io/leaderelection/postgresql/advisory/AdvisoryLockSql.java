@@ -117,7 +117,7 @@ class AdvisoryLockSql {
 	 * which elections depend. Nothing is set on a session that has the token of another
 	 * node: a pooler has given it to both nodes.
 	 */
-	static String settings(Map<String, String> settings, boolean ends) {
+	String settings(Map<String, String> settings) {
 		String rows = settings.entrySet()
 			.stream()
 			.map((entry) -> "('" + entry.getKey() + "','" + entry.getValue().replace("'", "''") + "')")
@@ -143,7 +143,7 @@ class AdvisoryLockSql {
 				  %3$s AS lease, %4$s AS tcp_user_timeout, %5$s AS tcp_keepalives_idle,
 				  pg_catalog.current_setting('%1$s', true) AS token, pg_catalog.pg_backend_pid() AS pid%6$s
 				""".formatted(TOKEN, rows, applied("idle_session_timeout"), applied("tcp_user_timeout"),
-				applied("tcp_keepalives_idle"), ends ? ENDS : "");
+				applied("tcp_keepalives_idle"), this.server.endings() ? ENDS : "");
 	}
 
 	/**
@@ -376,7 +376,7 @@ class AdvisoryLockSql {
 	 * Return a query for the application names, the roles and the last statements of
 	 * sessions.
 	 */
-	static String nameSessions(Collection<Integer> pids) {
+	String nameSessions(Collection<Integer> pids) {
 		return """
 				SELECT pid, application_name, pg_catalog.pg_get_userbyid(usesysid) AS role, query
 				FROM pg_catalog.pg_stat_get_activity(NULL) AS activity WHERE %s

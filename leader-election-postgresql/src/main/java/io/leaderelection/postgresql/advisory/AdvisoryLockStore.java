@@ -30,6 +30,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
@@ -68,6 +69,8 @@ public class AdvisoryLockStore implements ElectionStore {
 
 	private final @Nullable TableRow row;
 
+	private final Platform platform;
+
 	private final SessionNames names;
 
 	private final AdvisoryLockFence fence;
@@ -101,7 +104,13 @@ public class AdvisoryLockStore implements ElectionStore {
 	 */
 	public AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
 			ConnectionSource source, @Nullable TableRow row) {
+		this(settings, keys, termEpoch, allowSessionPooler, source, row, Platform.SYSTEM);
+	}
+
+	AdvisoryLockStore(ElectionSettings settings, ElectionKeys keys, int termEpoch, boolean allowSessionPooler,
+			ConnectionSource source, @Nullable TableRow row, Platform platform) {
 		this.row = row;
+		this.platform = platform;
 		this.settings = settings;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
@@ -169,7 +178,8 @@ public class AdvisoryLockStore implements ElectionStore {
 	private Watcher watcher(Connection connection, ServerInspection server) throws SQLException {
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		fence().heldOn(identity);
-		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats());
+		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats(),
+				this.platform);
 	}
 
 	private List<Integer> seats() {
@@ -185,10 +195,14 @@ public class AdvisoryLockStore implements ElectionStore {
 	@Override
 	public void requestResignation(Term term, String cause, Duration limit) throws SessionException {
 		connect(() -> this.source.connect(driverSettings()), (connection) -> {
-			new ResignationRequest(connection, this.keys, applicationName(), term, cause).run(limit);
+			newRequest(connection, term, cause).run(limit);
 			connection.close();
 			return true;
 		});
+	}
+
+	ResignationRequest newRequest(Connection connection, Term term, String cause) {
+		return new ResignationRequest(connection, this.keys, applicationName(), term, cause, this.platform);
 	}
 
 	private <T> T connect(Use<T> use) throws SessionException {
@@ -281,10 +295,11 @@ public class AdvisoryLockStore implements ElectionStore {
 		long wait = server.longestWaitMillis();
 		String token = UUID.randomUUID().toString();
 		boolean pooled = pgConnection.getBackendPID() != server.pid();
+		AdvisoryLockSql sql = sql(server);
 		record Applied(SessionIdentity identity, @Nullable SlowTakeover slowTakeover) {
 		}
 		Applied applied = Jdbc.query(connection,
-				AdvisoryLockSql.settings(sessionSettings(lease, wait, token), server.endings()), (row) -> {
+				sql.settings(sessionSettings(lease, wait, token)), (row) -> {
 					String actual = row.getString("token");
 					if (token.equals(actual) && row.getLong("lease") != lease) {
 						throw new SQLException("The server does not accept idle_session_timeout=" + lease);
@@ -306,9 +321,9 @@ public class AdvisoryLockStore implements ElectionStore {
 					null);
 		}
 		fence().heldOn(DatabaseIdentity.of(connection, server));
-		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql(server),
+		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql,
 				this.names, this.settings.nodeId(), this.termEpoch, wait, lease, pooled, this.settings.takeoverDelay(),
-				applied.slowTakeover(), seats(), this.settings.profile(), leaseHolder);
+				applied.slowTakeover(), seats(), this.settings.profile(), leaseHolder, this.platform);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());
 		return session;

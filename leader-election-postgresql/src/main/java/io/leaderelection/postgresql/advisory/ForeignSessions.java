@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
+import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import org.apache.commons.logging.Log;
@@ -52,17 +53,21 @@ final class ForeignSessions {
 
 	private final Map<Integer, String> descriptions = new HashMap<>();
 
-	private final String comment;
+	private final AdvisoryLockSql sql;
+
+	private final Platform platform;
 
 	/** Whether names may not be read. */
 	private boolean denied;
 
 	/**
 	 * Create a new {@code ForeignSessions} instance.
-	 * @param comment precedes each message of the session
+	 * @param sql the statements of the session
+	 * @param platform the clock
 	 */
-	ForeignSessions(String comment) {
-		this.comment = comment;
+	ForeignSessions(AdvisoryLockSql sql, Platform platform) {
+		this.sql = sql;
+		this.platform = platform;
 	}
 
 	/**
@@ -72,7 +77,7 @@ final class ForeignSessions {
 	 * @return the process ids of the foreign sessions
 	 */
 	Set<Integer> observe(Collection<Integer> holders, Nodes nodes) {
-		long now = System.nanoTime();
+		long now = this.platform.nanoTime();
 		Map<Integer, Long> before = this.suspects;
 		this.suspects = holders.stream()
 			.filter((pid) -> !nodes.contains(pid))
@@ -132,7 +137,7 @@ final class ForeignSessions {
 			return null;
 		}
 		try {
-			List<String> names = Jdbc.rows(connection, this.comment + AdvisoryLockSql.nameSessions(List.of(pid)),
+			List<String> names = Jdbc.rows(connection, this.sql.comment() + this.sql.nameSessions(List.of(pid)),
 					mapper);
 			return names.isEmpty() ? null : names.get(0);
 		}

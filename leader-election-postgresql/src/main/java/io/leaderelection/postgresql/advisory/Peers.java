@@ -31,6 +31,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
@@ -60,6 +61,8 @@ final class Peers {
 	private static final int MOST_METADATA_READS = 10;
 
 	private final AdvisoryLockSql sql;
+
+	private final Platform platform;
 
 	private final SessionNames names;
 
@@ -98,9 +101,10 @@ final class Peers {
 
 	private boolean denied;
 
-	Peers(AdvisoryLockSql sql, SessionNames names, int termEpoch) {
+	Peers(AdvisoryLockSql sql, SessionNames names, int termEpoch, Platform platform) {
+		this.platform = platform;
 		this.sql = sql;
-		this.foreignSessions = new ForeignSessions(sql.comment());
+		this.foreignSessions = new ForeignSessions(sql, platform);
 		this.names = names;
 		this.termEpoch = termEpoch;
 	}
@@ -160,7 +164,7 @@ final class Peers {
 	}
 
 	private boolean isPaused() {
-		return this.denied || (this.pausedUntil != null && System.nanoTime() - this.pausedUntil < 0);
+		return this.denied || (this.pausedUntil != null && this.platform.nanoTime() - this.pausedUntil < 0);
 	}
 
 	/**
@@ -193,7 +197,7 @@ final class Peers {
 	 * @param time that time
 	 */
 	@Nullable Predecessor predecessor(Duration time) {
-		return (System.nanoTime() - this.predecessorSince >= time.toNanos()) ? this.predecessor : null;
+		return (this.platform.nanoTime() - this.predecessorSince >= time.toNanos()) ? this.predecessor : null;
 	}
 
 	/**
@@ -215,7 +219,7 @@ final class Peers {
 			// The names are informational: a failure must not prevent this node from
 			// leading
 			this.denied = Jdbc.isDenied(ex);
-			this.pausedUntil = System.nanoTime() + PAUSE;
+			this.pausedUntil = this.platform.nanoTime() + PAUSE;
 			logger.warn("Could not determine the leader and the candidates: " + Jdbc.summary(ex));
 			return null;
 		}
@@ -261,7 +265,7 @@ final class Peers {
 		this.metadataReads = first ? 0 : this.metadataReads + 1;
 		if (Profiles.isFast(profile) && !observed.equals(this.predecessor)) {
 			this.predecessor = observed;
-			this.predecessorSince = System.nanoTime();
+			this.predecessorSince = this.platform.nanoTime();
 		}
 	}
 

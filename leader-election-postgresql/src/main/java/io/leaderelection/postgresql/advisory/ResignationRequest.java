@@ -22,9 +22,9 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
@@ -35,7 +35,7 @@ import io.leaderelection.postgresql.Jdbc;
  * which the leader finds in {@code pg_stat_activity}. It polls with statements that do
  * not wait, since the server may log waits.
  */
-final class ResignationRequest {
+class ResignationRequest {
 
 	private static final long POLL_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -58,7 +58,11 @@ final class ResignationRequest {
 
 	private final String comment;
 
-	ResignationRequest(Connection connection, ElectionKeys keys, String name, Term term, String cause) {
+	private final Platform platform;
+
+	ResignationRequest(Connection connection, ElectionKeys keys, String name, Term term, String cause,
+			Platform platform) {
+		this.platform = platform;
 		this.connection = connection;
 		this.keys = keys;
 		this.name = name;
@@ -75,7 +79,7 @@ final class ResignationRequest {
 	 * Run until the term has ended or the limit has passed.
 	 */
 	void run(Duration limit) throws SQLException {
-		long deadline = System.nanoTime() + limit.toNanos();
+		long deadline = this.platform.nanoTime() + limit.toNanos();
 		Jdbc.query(this.connection, settings(), (row) -> {
 			if (row.getBoolean("in_recovery")) {
 				throw new SQLException("The server is a standby");
@@ -85,9 +89,9 @@ final class ResignationRequest {
 		if (!share()) {
 			throw new SQLException("Another session holds a lock of the request");
 		}
-		while (deadline - System.nanoTime() > 0 && !Thread.interrupted()
+		while (deadline - this.platform.nanoTime() > 0 && !Thread.interrupted()
 				&& !Jdbc.query(this.connection, hasEnded(), (row) -> row.getBoolean(1))) {
-			LockSupport.parkNanos(this, POLL_INTERVAL);
+			this.platform.park(this, POLL_INTERVAL);
 		}
 	}
 
@@ -95,7 +99,7 @@ final class ResignationRequest {
 	 * The server ends the session soon if this process stops. PostgreSQL's driver 42.7.5
 	 * does not put the name into the startup message.
 	 */
-	private String settings() {
+	String settings() {
 		return """
 				SELECT pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  pg_catalog.set_config('idle_session_timeout', '%1$s', false),
@@ -109,18 +113,22 @@ final class ResignationRequest {
 	 * @return whether no other session prevents this
 	 */
 	boolean share() throws SQLException {
-		return Jdbc.query(this.connection, """
+		return Jdbc.query(this.connection, request(), (row) -> row.getBoolean(1));
+	}
+
+	String request() {
+		return """
 				%sSELECT CASE WHEN pg_catalog.pg_try_advisory_lock_shared(%s, %s)
 				  THEN pg_catalog.pg_try_advisory_lock_shared(%s, %s) ELSE false END
 				""".formatted(this.comment, this.keys.observerClass(), ElectionKeys.OBSERVER, this.keys.requestClass(),
-				termObject()), (row) -> row.getBoolean(1));
+				termObject());
 	}
 
 	/**
 	 * Return a query for whether the key of the term is free. Its share ends with the
 	 * statement, and is no sign of a term.
 	 */
-	private String hasEnded() {
+	String hasEnded() {
 		return "%sSELECT pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)".formatted(this.comment,
 				this.keys.termClass(), termObject());
 	}

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionStore.Watch;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.postgresql.ConnectionSource;
@@ -58,6 +59,8 @@ final class Watcher {
 
 	private final AdvisoryLockSql sql;
 
+	private final Platform platform;
+
 	private final DatabaseIdentity home;
 
 	private final List<Integer> seats;
@@ -73,7 +76,7 @@ final class Watcher {
 	private boolean failed;
 
 	/** When the candidates are to be read again. */
-	private long readAt = System.nanoTime();
+	private long readAt;
 
 	/** How many observations do without the pool, which led elsewhere. */
 	private int pause;
@@ -86,14 +89,17 @@ final class Watcher {
 	 * @param names the names of sessions
 	 * @param termEpoch the epoch of terms
 	 * @param seats the seats that this node may take
+	 * @param platform the clock
 	 */
 	Watcher(ConnectionSource source, AdvisoryLockSql sql, DatabaseIdentity home, SessionNames names, int termEpoch,
-			List<Integer> seats) {
+			List<Integer> seats, Platform platform) {
+		this.platform = platform;
 		this.source = source;
 		this.sql = sql;
 		this.home = home;
 		this.seats = seats;
-		this.peers = new Peers(sql, names, termEpoch);
+		this.peers = new Peers(sql, names, termEpoch, platform);
+		this.readAt = platform.nanoTime();
 	}
 
 	/**
@@ -186,7 +192,7 @@ final class Watcher {
 	 * the process ids of those before
 	 */
 	@Nullable Watch watch(Connection connection) throws SQLException {
-		Term term = (System.nanoTime() - this.readAt < 0) ? this.peers.settledTerm() : null;
+		Term term = (this.platform.nanoTime() - this.readAt < 0) ? this.peers.settledTerm() : null;
 		if (term != null && isUnchanged(connection, term)) {
 			return new Watch(this.peers.known(), false);
 		}
@@ -197,7 +203,7 @@ final class Watcher {
 		}
 		this.started = known;
 		boolean open = answer.taken() < this.seats.size();
-		this.readAt = System.nanoTime() + (open ? 0 : LONGEST_AGE);
+		this.readAt = this.platform.nanoTime() + (open ? 0 : LONGEST_AGE);
 		return new Watch(this.peers.view(connection, answer.holder(), answer.term(), answer.seats(), answer.nodes()),
 				open);
 	}

@@ -42,6 +42,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore.Watch;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Confirmation;
@@ -356,7 +357,9 @@ final class RealElection extends ComparedElection {
 
 		private boolean request(Term term) throws SessionException {
 			try {
-				return new ResignationRequest(this.connection, RealElection.this.keys, "test", term, "test").share();
+				return new ResignationRequest(this.connection, RealElection.this.keys, "test", term, "test",
+						Platform.SYSTEM)
+					.share();
 			}
 			catch (SQLException ex) {
 				throw new SessionException("The session has ended", ex);
