@@ -85,39 +85,61 @@ public final class Interruption implements Interrupter.Source {
 	}
 
 	/**
+	 * Let no interrupt begin from here on. Does not wait.
+	 * @return whether there is nothing left to wait for: if not, {@link #end()} must
+	 * follow
+	 */
+	public boolean leave() {
+		synchronized (this) {
+			if (this.thread == Thread.currentThread()) {
+				this.thread = null;
+			}
+		}
+		boolean left = this.made.getAsBoolean();
+		if (left) {
+			Thread.interrupted();
+		}
+		return left;
+	}
+
+	/**
 	 * Let no interrupt reach the current thread from here on, and clear that of before.
 	 */
 	public void end() {
-		synchronized (this) {
-			this.thread = null;
-		}
 		// One that hangs may be that of another thread, which has given up
-		if (!this.made.getAsBoolean()) {
+		if (!leave()) {
 			this.interrupter.await(this.made, this.longest.toNanos());
+			Thread.interrupted();
 		}
-		Thread.interrupted();
 	}
 
 	@Override
 	public void deliverInterrupts(Interrupter by) {
-		Thread interrupted;
-		synchronized (this) {
-			interrupted = this.thread;
-			if (!this.requested || interrupted == null || this.interrupting == interrupted) {
-				return;
+		Thread interrupted = next();
+		while (interrupted != null) {
+			try {
+				by.interrupt(interrupted);
 			}
-			this.requested = false;
-			this.interrupting = interrupted;
-		}
-		try {
-			by.interrupt(interrupted);
-		}
-		finally {
-			synchronized (this) {
-				this.interrupting = (this.interrupting == interrupted) ? null : this.interrupting;
+			finally {
+				this.interrupting = null;
+				by.interrupted(interrupted);
 			}
-			by.interrupted(interrupted);
+			interrupted = next();
 		}
+	}
+
+	/**
+	 * Return the thread to be interrupted, if any. While an interrupt is being made, none
+	 * other begins: its thread may wait for its end.
+	 */
+	private synchronized @Nullable Thread next() {
+		Thread next = this.thread;
+		if (!this.requested || next == null || this.interrupting != null) {
+			return null;
+		}
+		this.requested = false;
+		this.interrupting = next;
+		return next;
 	}
 
 }

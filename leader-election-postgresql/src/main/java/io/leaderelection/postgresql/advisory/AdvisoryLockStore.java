@@ -178,8 +178,7 @@ public class AdvisoryLockStore implements ElectionStore {
 	private Watcher watcher(Connection connection, ServerInspection server) throws SQLException {
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
 		fence().heldOn(identity);
-		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats(),
-				this.platform);
+		return new Watcher(this.source, sql(server), identity, this.names, this.termEpoch, seats(), this.platform);
 	}
 
 	private List<Integer> seats() {
@@ -298,17 +297,16 @@ public class AdvisoryLockStore implements ElectionStore {
 		AdvisoryLockSql sql = sql(server);
 		record Applied(SessionIdentity identity, @Nullable SlowTakeover slowTakeover) {
 		}
-		Applied applied = Jdbc.query(connection,
-				sql.settings(sessionSettings(lease, wait, token)), (row) -> {
-					String actual = row.getString("token");
-					if (token.equals(actual) && row.getLong("lease") != lease) {
-						throw new SQLException("The server does not accept idle_session_timeout=" + lease);
-					}
-					return new Applied(
-							new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
-									row.getString("idle_in_transaction")),
-							SlowTakeover.of(this.settings, server, pooled, row, this.socket));
-				});
+		Applied applied = Jdbc.query(connection, sql.settings(sessionSettings(lease, wait, token)), (row) -> {
+			String actual = row.getString("token");
+			if (token.equals(actual) && row.getLong("lease") != lease) {
+				throw new SQLException("The server does not accept idle_session_timeout=" + lease);
+			}
+			return new Applied(
+					new SessionIdentity(row.getInt("pid"), actual, row.getString("idle_session_timeout"),
+							row.getString("idle_in_transaction")),
+					SlowTakeover.of(this.settings, server, pooled, row, this.socket));
+		});
 		SessionIdentity identity = applied.identity();
 		if (!token.equals(identity.token()) || identity.pid() != server.pid()) {
 			throw new UnusableStoreException(
@@ -321,8 +319,8 @@ public class AdvisoryLockStore implements ElectionStore {
 					null);
 		}
 		fence().heldOn(DatabaseIdentity.of(connection, server));
-		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql,
-				this.names, this.settings.nodeId(), this.termEpoch, wait, lease, pooled, this.settings.takeoverDelay(),
+		AdvisoryLockSession session = new AdvisoryLockSession(connection, pgConnection, identity, sql, this.names,
+				this.settings.nodeId(), this.termEpoch, wait, lease, pooled, this.settings.takeoverDelay(),
 				applied.slowTakeover(), seats(), this.settings.profile(), leaseHolder, this.platform);
 		// The bound for each read of the session: a later answer is of no use
 		connection.setNetworkTimeout(Runnable::run, (int) this.settings.lease().plus(READ_MARGIN).toMillis());

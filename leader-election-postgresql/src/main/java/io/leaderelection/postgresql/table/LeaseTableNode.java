@@ -407,7 +407,7 @@ final class LeaseTableNode {
 			return action.run();
 		}
 		finally {
-			this.interruption.end();
+			boolean left = this.interruption.leave();
 			lockAgain();
 			this.user = null;
 			if (this.sessions.isEmpty()) {
@@ -416,6 +416,22 @@ final class LeaseTableNode {
 			if (this.tasks > 0 || isRoundDue()) {
 				this.changed.signalAll();
 			}
+			if (!left) {
+				awaitInterrupt();
+			}
+		}
+	}
+
+	/**
+	 * Wait for an interrupt that is being made, which others do not wait for.
+	 */
+	private void awaitInterrupt() {
+		this.lock.unlock();
+		try {
+			this.interruption.end();
+		}
+		finally {
+			lockAgain();
 		}
 	}
 

@@ -30,6 +30,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Platform;
@@ -240,6 +241,45 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			proxy.release();
 			get(uses);
 		}
+	}
+
+	@Test
+	void interruptThatHangsDoesNotHoldTheConnection() throws Exception {
+		CountDownLatch connecting = new CountDownLatch(1);
+		CountDownLatch hangs = new CountDownLatch(1);
+		TestNode node = node("node-a", (settings) -> {
+			if (Thread.currentThread().getName().equals("uses")) {
+				connecting.countDown();
+				LockSupport.parkNanos(LIMIT.toNanos());
+				throw new SQLException("interrupted", "08001");
+			}
+			return connect(this.server.port(), settings);
+		}, LEASE, HookedSql::new);
+		StoreSession leader = node.open();
+		lead(leader);
+		StoreSession uses = node.open("uses");
+		terminate();
+		FutureTask<?> connects = new FutureTask<>(() -> {
+			// The first one finds that the connection has ended
+			assertThatExceptionOfType(SessionException.class).isThrownBy(uses::observe);
+			return uses.observe();
+		});
+		Thread thread = new Thread(connects, "uses") {
+
+			@Override
+			public void interrupt() {
+				super.interrupt();
+				awaitLatch(hangs);
+			}
+
+		};
+		thread.start();
+		awaitLatch(connecting);
+		uses.abort();
+		leader.confirm();
+		assertThat(connects.isDone()).isFalse();
+		hangs.countDown();
+		assertFails(connects, "The session has been aborted");
 	}
 
 	@Test
