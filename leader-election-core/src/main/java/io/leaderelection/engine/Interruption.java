@@ -40,10 +40,10 @@ public final class Interruption implements Interrupter.Source {
 
 	private boolean requested;
 
-	/** The thread whose interrupt is being made. */
-	private volatile @Nullable Thread interrupting;
+	/** The interrupt that is being made, unless its thread no longer waits for it. */
+	private volatile @Nullable Interrupt current;
 
-	private final BooleanSupplier made = () -> this.interrupting != Thread.currentThread();
+	private final BooleanSupplier made = () -> !isOfCurrentThread(this.current);
 
 	/**
 	 * Create a new {@code Interruption} instance with a thread of its own, which is
@@ -104,42 +104,67 @@ public final class Interruption implements Interrupter.Source {
 
 	/**
 	 * Let no interrupt reach the current thread from here on, and clear that of before.
+	 * Waits for an interrupt that is being made, but not for ever, and not a second time.
 	 */
 	public void end() {
-		// One that hangs may be that of another thread, which has given up
-		if (!leave()) {
-			this.interrupter.await(this.made, this.longest.toNanos());
-			Thread.interrupted();
+		if (leave()) {
+			return;
 		}
+		this.interrupter.await(this.made, this.longest.toNanos());
+		synchronized (this) {
+			Interrupt hanging = this.current;
+			this.current = isOfCurrentThread(hanging) ? null : hanging;
+		}
+		Thread.interrupted();
+	}
+
+	private static boolean isOfCurrentThread(@Nullable Interrupt interrupt) {
+		return interrupt != null && interrupt.thread == Thread.currentThread();
 	}
 
 	@Override
 	public void deliverInterrupts(Interrupter by) {
-		Thread interrupted = next();
-		while (interrupted != null) {
+		for (Interrupt next = next(); next != null; next = next()) {
 			try {
-				by.interrupt(interrupted);
+				by.interrupt(next.thread);
 			}
 			finally {
-				this.interrupting = null;
-				by.interrupted(interrupted);
+				made(next);
+				by.interrupted(next.thread);
 			}
-			interrupted = next();
 		}
 	}
 
 	/**
-	 * Return the thread to be interrupted, if any. While an interrupt is being made, none
-	 * other begins: its thread may wait for its end.
+	 * Return the interrupt to be made, if any. While a thread waits for one, none other
+	 * begins.
 	 */
-	private synchronized @Nullable Thread next() {
+	private synchronized @Nullable Interrupt next() {
 		Thread next = this.thread;
-		if (!this.requested || next == null || this.interrupting != null) {
+		if (!this.requested || next == null || this.current != null) {
 			return null;
 		}
+		// May fail for lack of memory
+		this.current = new Interrupt(next);
 		this.requested = false;
-		this.interrupting = next;
-		return next;
+		return this.current;
+	}
+
+	private synchronized void made(Interrupt interrupt) {
+		if (this.current == interrupt) {
+			this.current = null;
+		}
+	}
+
+	/** An interrupt of a thread. */
+	private static final class Interrupt {
+
+		private final Thread thread;
+
+		Interrupt(Thread thread) {
+			this.thread = thread;
+		}
+
 	}
 
 }

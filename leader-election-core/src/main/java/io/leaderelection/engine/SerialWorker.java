@@ -238,14 +238,14 @@ public final class SerialWorker {
 	private void end(Task ended) {
 		boolean idle;
 		synchronized (this.monitor) {
-			// No later interrupt is about this task
+			// No later interrupt is about this task, and no hand-over is awaited by it
 			this.running = null;
+			this.detached = false;
 		}
 		this.interruption.end();
 		synchronized (this.monitor) {
 			this.first = ended.next;
 			this.last = (this.first != null) ? this.last : null;
-			this.detached = false;
 			idle = this.first == null;
 		}
 		if (idle) {

@@ -170,6 +170,36 @@ class InterrupterTests {
 	}
 
 	@Test
+	void endWaitsOnceForAnInterruptThatHangs(CapturedOutput output) throws Exception {
+		Interruption interruption = new Interruption(this.watchdog.interrupter(), Duration.ofMillis(100));
+		Task task = new Task(interruption);
+		task.worker.interrupt();
+		task.closing.await();
+		task.next = () -> {
+			interruption.begin();
+			interruption.end();
+		};
+		task.leave.countDown();
+		task.awaitEnd();
+		assertThat(output).containsOnlyOnce("has not returned within 100ms");
+		task.close.countDown();
+	}
+
+	@Test
+	void taskThatWaitsForItsInterruptWaitsForNoHandOver() throws Exception {
+		Task task = new Task(Duration.ofMinutes(1));
+		task.detaches = true;
+		task.worker.interrupt();
+		task.closing.await();
+		task.leave.countDown();
+		Awaitility.await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
+		assertThat(task.worker.isSettled()).isFalse();
+		task.close.countDown();
+		task.awaitEnd();
+		assertThat(task.worker.isSettled()).isTrue();
+	}
+
+	@Test
 	void endOfWorkWaitsForItsInterrupt() throws Exception {
 		Election election = leading(Duration.ofMinutes(1));
 		Task task = new Task(election);
@@ -226,6 +256,11 @@ class InterrupterTests {
 
 		private volatile @Nullable Runnable run;
 
+		private volatile Runnable next = () -> {
+		};
+
+		private volatile boolean detaches;
+
 		Task() throws InterruptedException {
 			this(Duration.ofMinutes(1));
 		}
@@ -241,8 +276,10 @@ class InterrupterTests {
 				start();
 			}, () -> {
 			}, interruption);
-			this.worker.add("subject", this::await,
-					() -> this.interruptedAfterwards.complete(Thread.currentThread().isInterrupted()));
+			this.worker.add("subject", this::await, () -> {
+				this.next.run();
+				this.interruptedAfterwards.complete(Thread.currentThread().isInterrupted());
+			});
 			this.running.await();
 		}
 
@@ -266,6 +303,9 @@ class InterrupterTests {
 			}
 			catch (InterruptedException ex) {
 				Thread.currentThread().interrupt();
+			}
+			if (this.detaches) {
+				this.worker.detachCurrent();
 			}
 		}
 
