@@ -96,10 +96,10 @@ enum BlindMistake {
 
 	/** G4: a listener that has waited for its own hand-over is not waited for again. */
 	DETACHED_FOR_GOOD(List.of("G4 hand-over"), "SerialWorker", """
-			this.last = (this.first != null) ? this.last : null;
+			this.running = null;
 			this.detached = false;
 			""", """
-			this.last = (this.first != null) ? this.last : null;
+			this.running = null;
 			"""),
 
 	/** G2, G6: work is interrupted on the thread that finds its end. */
@@ -109,6 +109,33 @@ enum BlindMistake {
 			""", """
 			deliverInterrupts(this.interrupter);
 			for (Work work : this.inFlight) {
+			"""),
+
+	/** G6: a request is accepted although another one never returns. */
+	REQUEST_WITHOUT_DEADLINE(List.of("G6 request"), "Election", "if (this.effects.isRequestOverdue()) {",
+			"if (false) {"),
+
+	/** G6: a query for names that fails ends the session. */
+	NAMES_END_SESSION(List.of("G6 loss", "G6 liveness", "G6 seats"), "postgresql/advisory", "Peers", """
+			Jdbc.throwIfInterrupted(connection, ex);
+			""", """
+			if (true) {
+				throw ex;
+			}
+			"""),
+
+	/** G6: a node whose pool lends no connection does not observe the election. */
+	POOL_NEEDED(List.of("G6 seats", "G6 liveness"), "postgresql/advisory", "AdvisoryLockStore",
+			"(watch != null || failed) ? watch", "(watch != null || known != null) ? watch"),
+
+	/** G2: a session does not look for a leader with the other store. */
+	OTHER_STORE_IGNORED(List.of("G2 stores"), "postgresql/advisory", "AdvisoryLockSession", """
+			checkLeaseTable();
+			}
+			return this.seat != 0;
+			""", """
+			}
+			return this.seat != 0;
 			"""),
 
 	/** G4, G2: a hand-over is clean although work runs that waits for it. */
@@ -206,8 +233,12 @@ enum BlindMistake {
 	private final SourceChange change;
 
 	BlindMistake(List<String> guarantees, String type, String original, String replacement) {
+		this(guarantees, "engine", type, original, replacement);
+	}
+
+	BlindMistake(List<String> guarantees, String folder, String type, String original, String replacement) {
 		this.guarantees = guarantees;
-		this.change = new SourceChange(type, original, replacement);
+		this.change = new SourceChange(folder, type, original, replacement);
 	}
 
 	/**

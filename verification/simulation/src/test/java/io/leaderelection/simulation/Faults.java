@@ -21,11 +21,11 @@ import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 
-import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.simulation.Link.Way;
 import io.leaderelection.simulation.Timers.Timer;
@@ -88,6 +88,9 @@ final class Faults {
 		EnumSet<Kind> others = EnumSet.of(Kind.SERVER_RESET, Kind.PROXY_RESTART);
 		if (this.world.table() == null) {
 			others.add(Kind.ROWS_DELETED);
+		}
+		else {
+			others.addAll(Kind.OF_LOCKS);
 		}
 		List<Kind> all = EnumSet.complementOf(others).stream().toList();
 		int choice = this.random.nextInt(8);
@@ -159,7 +162,6 @@ final class Faults {
 
 	private void inject(Kind kind, Node node) {
 		long lease = this.world.lease().toNanos();
-		DefaultLeaderElector elector = node.elector().elector();
 		Process process = node.process();
 		switch (kind) {
 			case FREEZE -> {
@@ -292,8 +294,32 @@ final class Faults {
 				this.world.server().deleteNodes();
 				onServer(0, NOTHING);
 			}
+			case NAMES_UNREADABLE -> {
+				this.world.programs().setNamesFailing(1 + this.random.nextInt(100));
+				lasts(this.world.between(World.MILLIS, 30 * World.SECONDS),
+						() -> this.world.programs().setNamesFailing(0));
+			}
+			case POOL_EMPTY -> {
+				node.setPoolEmpty(true);
+				lasts(this.world.between(World.MILLIS, 30 * World.SECONDS), () -> node.setPoolEmpty(false));
+			}
+			case OTHER_STORE -> {
+				this.world.setOtherStore(true);
+				onServer(this.world.between(World.MILLIS, 2 * lease), () -> this.world.setOtherStore(false));
+			}
+			case FOREIGN -> {
+				Backend foreign = this.world.foreign();
+				if (foreign != null) {
+					SimServer server = this.world.server();
+					lasts(this.world.between(World.MILLIS, 2 * lease), () -> server.terminate(foreign.pid()));
+				}
+			}
 			case RESIGN -> node.spawn("resign", node::resign);
-			case REQUEST -> node.spawn("request", () -> elector.requestResignation(null, "test"));
+			case REQUEST -> node.spawn("request", node::request);
+			case HUNG_REQUEST -> {
+				node.setRequestsHanging(true);
+				lasts(this.world.between(World.MILLIS, 40 * World.SECONDS), () -> node.setRequestsHanging(false));
+			}
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> node.suspendAndResume(this.world.between(World.MILLIS, 2 * lease));
 			case NO_THREADS -> {
@@ -455,7 +481,10 @@ final class Faults {
 		FREEZE, CRASH, CUT, SLOW, DEGRADE, TERMINATE, SUCCESSION, TERMINATE_AT_HEAD, STATISTICS_RESET, RESET,
 		SERVER_RESET, PROXY_RESTART, CANCEL, HALF_ANSWER, STUCK_SESSION, SERVER_CRASH, SERVER_STOP, SERVER_FREEZE,
 		PROMOTION, CLOCK_STEP, SLOW_GRANT, RESIGN, REQUEST, RESTART, SUSPEND, NO_THREADS, NO_MEMORY, OTHER_LOST,
-		BLOCKED_LOG, SLOW_INTERRUPT, ROWS_DELETED
+		BLOCKED_LOG, SLOW_INTERRUPT, HUNG_REQUEST, ROWS_DELETED, NAMES_UNREADABLE, POOL_EMPTY, OTHER_STORE, FOREIGN;
+
+		/** Those of elections that use advisory locks. */
+		private static final Set<Kind> OF_LOCKS = EnumSet.of(NAMES_UNREADABLE, POOL_EMPTY, OTHER_STORE, FOREIGN);
 
 	}
 

@@ -16,10 +16,6 @@
 
 package io.leaderelection.simulation;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.function.Supplier;
 
@@ -28,9 +24,6 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.SimulatedElector;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms;
-import io.leaderelection.postgresql.advisory.SimulatedSessions.SimulatedTransaction;
-import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.SimServer;
@@ -181,8 +174,7 @@ final class FencedWork {
 		try {
 			SimulatedConnection current = this.connection;
 			if (current == null || current.isBroken()) {
-				current = SimulatedConnection.open(this.node, SimulatedConnection.APPLICATION, TIMEOUT, (opened) -> {
-				});
+				current = SimulatedConnection.open(this.node, SimulatedConnection.APPLICATION, false, TIMEOUT);
 				this.connection = current;
 			}
 			write(leadership, current);
@@ -216,7 +208,7 @@ final class FencedWork {
 		// With REPEATABLE READ, the fence may see an earlier version of the row
 		SimServer freedOn = repeatableRead ? null : freedOn(leadership.getTerm());
 		try {
-			leadership.fence(jdbc(current));
+			leadership.fence(this.world.transaction(current));
 			this.world.invariants().passedFence(this.node, leadership.getTerm(), freedOn);
 		}
 		catch (LeadershipLostException ex) {
@@ -257,50 +249,9 @@ final class FencedWork {
 				? this.world.server() : null;
 	}
 
-	private Connection jdbc(SimulatedConnection current) {
-		SimulatedLeaseTable table = this.world.table();
-		return (table != null) ? table.transaction(current) : Transaction.connection(current);
-	}
-
 	private static <T> void ask(SimulatedConnection current, Supplier<Statement<T>> statement)
 			throws BrokenException, SqlError {
 		current.request(statement.get(), TIMEOUT);
-	}
-
-	static SimulatedTransaction transaction(Connection connection) {
-		return (Transaction) Proxy.getInvocationHandler(connection);
-	}
-
-	/**
-	 * As much of a JDBC connection as a fence needs.
-	 *
-	 * @param connection the connection
-	 */
-	private record Transaction(SimulatedConnection connection) implements SimulatedTransaction, InvocationHandler {
-
-		static Connection connection(SimulatedConnection connection) {
-			return (Connection) Proxy.newProxyInstance(FencedWork.class.getClassLoader(),
-					new Class<?>[] { Connection.class }, new Transaction(connection));
-		}
-
-		@Override
-		public Object invoke(Object proxy, Method method, Object[] arguments) {
-			if (method.getName().equals("getAutoCommit")) {
-				return false;
-			}
-			throw new UnsupportedOperationException(method.getName());
-		}
-
-		@Override
-		public boolean pass(AdvisoryLockPrograms programs, Term term, long leaseMillis) throws SQLException {
-			try {
-				return Boolean.TRUE.equals(this.connection.request(programs.fence(term, leaseMillis), TIMEOUT));
-			}
-			catch (SqlError | BrokenException ex) {
-				throw new SQLException(ex);
-			}
-		}
-
 	}
 
 }

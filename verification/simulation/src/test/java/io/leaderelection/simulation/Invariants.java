@@ -69,6 +69,8 @@ final class Invariants {
 
 	private static final long LATE = 500 * World.MILLIS;
 
+	private static final long LONGEST_REQUEST = 11 * World.SECONDS;
+
 	/** What a winner waits at least if it takes its predecessor for gone. */
 	private static final long SHORTEST_DELAY = 5 * World.MILLIS;
 
@@ -216,6 +218,10 @@ final class Invariants {
 		if (node.isSuspended()) {
 			violated("G4 candidacy", node + " was granted term " + term + " although its candidacy is suspended");
 		}
+		SimulatedConnection winner = node.winner();
+		if (winner != null && winner.openedAt() > this.world.otherStoreSince()) {
+			violated("G2 stores", node + " was granted term " + term + " although a node with the other store leads");
+		}
 		checkPredecessors(node, term);
 		checkFenced(node, term);
 		checkDelay(node, term);
@@ -243,6 +249,7 @@ final class Invariants {
 		}
 		seen.ended++;
 		seen.endedAt = node.process().clock();
+		seen.endedLate = seen.endedAt - seen.trustedUntil > 0;
 		if (seen.listenerDetached) {
 			seen.detached = ended;
 		}
@@ -438,12 +445,15 @@ final class Invariants {
 	}
 
 	/**
-	 * A term ends of which work may still run, unless it has ended before.
+	 * A term ends of which work may still run, unless it has ended before: another node
+	 * may take over from a node that was frozen until its trust had expired as soon as
+	 * its lease has.
 	 */
 	void releasesUncleanly(Node node) {
 		NodeRow owner = owner();
-		if (owner != null && owner.node().equals(node.name())) {
-			seen(node).uncleanAt = this.scheduler.now();
+		Seen seen = seen(node);
+		if (owner != null && owner.node().equals(node.name()) && !seen.endedLate) {
+			seen.uncleanAt = this.scheduler.now();
 		}
 	}
 
@@ -500,6 +510,18 @@ final class Invariants {
 	 */
 	private static boolean isOverdue(Seen seen, long time, long grace) {
 		return seen.handOverAt != 0 && time - seen.interruptAt >= grace;
+	}
+
+	/**
+	 * G6: no request is accepted that would wait for one which has no answer.
+	 * @param since when that was sent, by the clock of the node
+	 */
+	void requested(Node node, long since) {
+		long waited = node.process().clock() - since;
+		if (waited > LONGEST_REQUEST) {
+			violated("G6 request",
+					node + " accepts a request although another one has waited for " + waited / World.MILLIS + " ms");
+		}
 	}
 
 	// Leaving
@@ -817,7 +839,8 @@ final class Invariants {
 		long waiting = this.world.server()
 			.locks()
 			.stream()
-			.filter((row) -> !row.granted() && isAwaited(row.key()) && row.mode() == LockMode.EXCLUSIVE)
+			.filter((row) -> !row.granted() && isAwaited(row.key()) && row.mode() == LockMode.EXCLUSIVE
+					&& !this.world.isForeign(row.pid()))
 			.count();
 		if (waiting > this.world.standbys() + reservedSeats()) {
 			violated("G7 seats", waiting + " nodes wait for the lock: " + this.world.server().locks());
@@ -977,6 +1000,9 @@ final class Invariants {
 		private long trustedUntil;
 
 		private long endedAt;
+
+		/** Whether trust had expired before. */
+		private boolean endedLate;
 
 		private long handOverAt;
 

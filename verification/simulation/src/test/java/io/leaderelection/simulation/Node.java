@@ -32,11 +32,14 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.Platform;
+import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.engine.SimulatedPlatform;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
-import io.leaderelection.postgresql.advisory.SimulatedSessions;
 import io.leaderelection.postgresql.table.SimulatedLeaseTable;
+import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.testsupport.Mutant;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.impl.NoOpLog;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +51,8 @@ import org.jspecify.annotations.Nullable;
 public final class Node {
 
 	private static final int WORKERS = 2;
+
+	private static final long CANCEL_TIMEOUT = 2 * World.SECONDS;
 
 	/** In messages, if two elections share a connection. */
 	private static final int SHORTEST_LEASE = 100;
@@ -80,6 +85,15 @@ public final class Node {
 	private @Nullable SimulatedConnection winner;
 
 	private @Nullable Term won;
+
+	private @Nullable SimulatedConnection pooled;
+
+	private boolean poolEmpty;
+
+	private boolean requestsHang;
+
+	/** By the clock of this node, or 0. */
+	private long requestHangsSince;
 
 	private boolean appenderBlocked;
 
@@ -120,10 +134,9 @@ public final class Node {
 
 	private ElectionStore sessions(ElectionSettings settings) {
 		SimulatedLeaseTable table = this.world.table();
-		return (table != null)
-				? table.sessions(this, settings,
-						new SimulatedPlatform(this.world.scheduler(), this.process, this.world.random()))
-				: new SimulatedSessions(this, settings, this.world.programs(), FencedWork::transaction);
+		Platform platform = new SimulatedPlatform(this.world.scheduler(), this.process, this.world.random());
+		return (table != null) ? table.store(this, settings, platform)
+				: this.world.locks().store(this, settings, platform);
 	}
 
 	/**
@@ -186,6 +199,9 @@ public final class Node {
 		this.suspending = false;
 		this.suspended = false;
 		this.winner = null;
+		this.pooled = null;
+		this.poolEmpty = false;
+		this.requestHangsSince = 0;
 		this.won = null;
 		this.elector = newElector();
 		this.world.record(this, "begins");
@@ -207,7 +223,7 @@ public final class Node {
 	/**
 	 * Run something on a task of its own, or on this one if there is no other.
 	 */
-	public void runAside(String description, Runnable body) {
+	private void runAside(String description, Runnable body) {
 		try {
 			this.world.scheduler().newTask(this.process, description, body).start();
 		}
@@ -303,6 +319,34 @@ public final class Node {
 		this.resignations.removeIf(CompletableFuture::isDone);
 		this.resignations.add(handedOver);
 		return handedOver;
+	}
+
+	/**
+	 * Ask the leader to hand over, whichever node that is.
+	 */
+	void request() {
+		long hangingSince = this.requestHangsSince;
+		ResignationAnswer answer = this.elector.elector().requestResignation(null, "test");
+		if (answer.isRequested() && this.elector.granted() == null && hangingSince != 0
+				&& this.requestHangsSince == hangingSince) {
+			this.world.invariants().requested(this, hangingSince);
+		}
+	}
+
+	/**
+	 * A request is sent, whose answer may never come.
+	 */
+	void requests() {
+		Process requesting = this.process;
+		this.requestHangsSince = requesting.clock();
+		while (this.requestsHang && requesting == this.process) {
+			this.world.scheduler().sleepUninterruptibly(50 * World.MILLIS);
+		}
+		this.requestHangsSince = (requesting == this.process) ? 0 : this.requestHangsSince;
+	}
+
+	void setRequestsHanging(boolean hanging) {
+		this.requestsHang = hanging;
 	}
 
 	/**
@@ -435,39 +479,32 @@ public final class Node {
 	}
 
 	/**
-	 * A wait for the lock has ended without it.
-	 */
-	public void waited(SimulatedConnection connection) {
-		this.world.invariants().waited(this, connection);
-	}
-
-	/**
-	 * A session has won the lock.
+	 * A session has won.
 	 * @param ending how the leadership of the predecessor has ended
+	 * @param connection the connection of the session, if it has one of its own
 	 */
-	public void won(Term term, Ending ending, SimulatedConnection connection) {
-		this.world.record(this, "won term " + term + " in session " + connection.pid() + ": " + ending);
-		this.won = term;
-		this.winner = connection;
-		if (ending == Ending.ABANDONED) {
-			this.world.invariants().wonFromAbandoned(this, term);
+	void won(Term term, Ending ending, @Nullable SimulatedConnection connection) {
+		this.world.record(this, "won term " + term + ": " + ending);
+		if (connection != null) {
+			this.won = term;
+			this.winner = connection;
+			if (ending == Ending.ABANDONED) {
+				this.world.invariants().wonFromAbandoned(this, term);
+			}
 		}
 		this.world.won(this);
 	}
 
 	/**
-	 * A session that has no connection of its own has won the lease.
+	 * A session has waited for the lock, or has read that it must not take over. Now and
+	 * then this node freezes just then, so that what it has read is old when it goes on.
+	 * @param connection the connection of the session, if it has one of its own
 	 */
-	public void won(Term term) {
-		this.world.record(this, "won term " + term);
-		this.world.won(this);
-	}
-
-	/**
-	 * A session has read that it must not take over. Now and then this node freezes just
-	 * then, so that what it has read is old when it goes on.
-	 */
-	public void held() {
+	void held(@Nullable SimulatedConnection connection) {
+		if (connection != null) {
+			this.world.invariants().waited(this, connection);
+			return;
+		}
 		if (!this.world.chance(1) || this.process.isFrozen()) {
 			return;
 		}
@@ -488,7 +525,7 @@ public final class Node {
 	 * A winner or leader was confirmed. Now and then this node leaves just when it is
 	 * about to be granted leadership, at once or during the rest of the takeover delay.
 	 */
-	public void confirmed() {
+	void confirmed() {
 		if (this.elector.granted() != null || !this.world.chance(3)) {
 			return;
 		}
@@ -504,6 +541,17 @@ public final class Node {
 		});
 	}
 
+	/**
+	 * A session is woken, under the lock of the election.
+	 */
+	void wakes() {
+		if (this.world.mutant() == Mutant.WAKE_UNDER_LOCK && this.world.table() == null) {
+			// A request on a connection of its own, which may take a while to establish
+			runAside("cancel request",
+					() -> this.world.scheduler().sleepUninterruptibly(random().nextLong(CANCEL_TIMEOUT)));
+		}
+	}
+
 	private void leave() {
 		if (this.world.chance(70)) {
 			spawn("resign", this::resign);
@@ -516,7 +564,7 @@ public final class Node {
 	/**
 	 * A winner has passed the barrier of fenced transactions.
 	 */
-	public void passedBarrier(SimulatedConnection connection) {
+	void passedBarrier(SimulatedConnection connection) {
 		this.world.invariants().passedBarrier(this, connection);
 	}
 
@@ -524,7 +572,7 @@ public final class Node {
 	 * A session is about to free its locks.
 	 * @param clean whether everything of its term has ended
 	 */
-	public void releases(boolean clean) {
+	void releases(boolean clean) {
 		if (clean) {
 			this.world.invariants().releasesCleanly(this);
 		}
@@ -585,7 +633,40 @@ public final class Node {
 		return this.other;
 	}
 
+	/**
+	 * Borrow a connection of the application, if this node has a pool.
+	 * @param timeout how long to wait for it
+	 * @return the connection, or {@code null}
+	 */
+	public @Nullable SimulatedConnection borrow(Duration timeout) throws InterruptedException {
+		if (!this.world.hasPools()) {
+			return null;
+		}
+		if (this.poolEmpty) {
+			this.world.scheduler().sleep(timeout.toNanos());
+			return null;
+		}
+		SimulatedConnection pooled = this.pooled;
+		try {
+			if (pooled == null || pooled.isBroken()) {
+				pooled = SimulatedConnection.open(this, SimulatedConnection.APPLICATION, false, timeout.toNanos());
+				this.pooled = pooled;
+			}
+			return pooled;
+		}
+		catch (BrokenException ex) {
+			return null;
+		}
+	}
+
 	// Faults
+
+	/**
+	 * Set whether the pool has no connection left.
+	 */
+	void setPoolEmpty(boolean empty) {
+		this.poolEmpty = empty;
+	}
 
 	boolean isUp() {
 		return !this.process.hasEnded();

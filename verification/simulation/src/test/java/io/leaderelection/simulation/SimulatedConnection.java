@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 import io.leaderelection.simulation.Link.Lane;
+import io.leaderelection.simulation.SimulatedJdbc.Client;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.SessionEnd;
@@ -34,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * Behind a pooler in transaction mode, each request runs in another session, on the
  * server that is the primary when it arrives.
  */
-public final class SimulatedConnection {
+public final class SimulatedConnection implements Client {
 
 	static final String APPLICATION = "application";
 
@@ -78,6 +79,8 @@ public final class SimulatedConnection {
 
 	private long closesLater;
 
+	private final long openedAt;
+
 	private long endedAt;
 
 	private long noticedAt = Long.MAX_VALUE;
@@ -88,17 +91,7 @@ public final class SimulatedConnection {
 		this.process = node.process();
 		this.ofElection = ofElection;
 		this.pooled = pooled;
-	}
-
-	/**
-	 * Connect.
-	 * @param name the name of the session
-	 * @param timeout how long to wait, in true time
-	 * @param opening receives the connection before it is established
-	 */
-	public static SimulatedConnection open(Node node, String name, long timeout, Opening opening)
-			throws BrokenException, InterruptedException {
-		return open(node, name, false, timeout, opening);
+		this.openedAt = this.scheduler.now();
 	}
 
 	/**
@@ -106,13 +99,11 @@ public final class SimulatedConnection {
 	 * @param name the name of the session
 	 * @param pooled whether to a pooler in transaction mode
 	 * @param timeout how long to wait, in true time
-	 * @param opening receives the connection before it is established
 	 */
-	public static SimulatedConnection open(Node node, String name, boolean pooled, long timeout, Opening opening)
+	static SimulatedConnection open(Node node, String name, boolean pooled, long timeout)
 			throws BrokenException, InterruptedException {
 		SimulatedConnection connection = new SimulatedConnection(node, !name.equals(APPLICATION), pooled);
 		node.process().allocate();
-		opening.accept(connection);
 		node.opened(connection);
 		connection.connect(name, timeout);
 		return connection;
@@ -156,10 +147,7 @@ public final class SimulatedConnection {
 		}
 	}
 
-	/**
-	 * Send a request and wait for its reply.
-	 * @param timeout how long to wait, in true time
-	 */
+	@Override
 	public <T> T request(Statement<T> statement, long timeout) throws SqlError, BrokenException {
 		this.scheduler.step();
 		this.process.allocate();
@@ -327,9 +315,7 @@ public final class SimulatedConnection {
 		}
 	}
 
-	/**
-	 * The server sends a notification.
-	 */
+	@Override
 	public void receive(String notice) {
 		reply(() -> {
 			this.notices.add(notice);
@@ -337,12 +323,10 @@ public final class SimulatedConnection {
 		});
 	}
 
-	/**
-	 * Return the notifications that have arrived, or wait for one.
-	 * @param timeout how long to wait, in true time
-	 */
+	@Override
 	public List<String> takeNotices(long timeout) throws BrokenException {
 		this.scheduler.step();
+		this.process.allocate();
 		long until = this.scheduler.now() + timeout;
 		while (this.notices.isEmpty() && this.broken == null && this.scheduler.now() < until) {
 			await(until, false);
@@ -373,15 +357,20 @@ public final class SimulatedConnection {
 	}
 
 	/**
+	 * Return when this side has begun to connect.
+	 */
+	long openedAt() {
+		return this.openedAt;
+	}
+
+	/**
 	 * Return when the session has ended on the server.
 	 */
 	long endedAt() {
 		return this.endedAt;
 	}
 
-	/**
-	 * Close this side of the connection.
-	 */
+	@Override
 	public void close(String reason) {
 		if (this.broken == null) {
 			breaks(reason);
@@ -389,9 +378,7 @@ public final class SimulatedConnection {
 		}
 	}
 
-	/**
-	 * Close the connection on another thread.
-	 */
+	@Override
 	public void abort() {
 		if (this.process.hasEnded()) {
 			return;
@@ -424,6 +411,7 @@ public final class SimulatedConnection {
 		});
 	}
 
+	@Override
 	public boolean isBroken() {
 		return this.broken != null;
 	}
@@ -432,10 +420,7 @@ public final class SimulatedConnection {
 		return String.valueOf(this.broken);
 	}
 
-	/**
-	 * Return the process id that the server has told the driver, or 0 if a pooler is
-	 * between.
-	 */
+	@Override
 	public int backendPid() {
 		return this.backendPid;
 	}
@@ -496,16 +481,6 @@ public final class SimulatedConnection {
 		return this.noticedAt;
 	}
 
-	/**
-	 * Receives a connection that is about to be established.
-	 */
-	@FunctionalInterface
-	public interface Opening {
-
-		void accept(SimulatedConnection connection);
-
-	}
-
 	private static final class Call<T> {
 
 		private @Nullable Reply<T> reply;
@@ -519,7 +494,7 @@ public final class SimulatedConnection {
 
 		private static final long serialVersionUID = 1L;
 
-		BrokenException(String reason) {
+		public BrokenException(String reason) {
 			super(reason, null, false, false);
 		}
 

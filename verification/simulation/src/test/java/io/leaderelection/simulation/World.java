@@ -16,10 +16,13 @@
 
 package io.leaderelection.simulation;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
@@ -29,13 +32,19 @@ import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms;
+import io.leaderelection.postgresql.advisory.SimulatedAdvisoryLocks;
 import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.Timers.Timer;
+import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.EventQueue;
+import io.leaderelection.simulation.server.LockKey;
+import io.leaderelection.simulation.server.LockMode;
+import io.leaderelection.simulation.server.LockScope;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +71,7 @@ public final class World {
 
 	private final Scheduler scheduler;
 
-	private final AdvisoryLockPrograms programs;
+	private final SimulatedAdvisoryLocks locks;
 
 	private final @Nullable SimulatedLeaseTable table;
 
@@ -84,6 +93,8 @@ public final class World {
 
 	private final Duration priorityHold;
 
+	private final boolean pools;
+
 	private final int standbys;
 
 	private final List<Node> nodes = new ArrayList<>();
@@ -102,6 +113,10 @@ public final class World {
 
 	private @Nullable Consumer<Node> onNextWin;
 
+	private long otherStoreSince = Long.MAX_VALUE;
+
+	private final Set<Integer> foreign = new HashSet<>();
+
 	private int faults;
 
 	private long calmSince;
@@ -114,9 +129,10 @@ public final class World {
 		this.resetsServer = between == 0;
 		this.proxied = between == 1;
 		this.priorities = variants.nextInt(4) == 0;
+		this.pools = variants.nextBoolean();
 		this.priorityHold = Duration.ofMillis(500L << 2 * variants.nextInt(3));
 		this.scheduler = new Scheduler(pool, this.random.split());
-		this.programs = new AdvisoryLockPrograms(KEYS, mutant);
+		this.locks = new SimulatedAdvisoryLocks(KEYS, mutant);
 		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, mutant, this.random.nextInt(4) == 0) : null;
 		this.lines = recorded ? new ArrayList<>() : null;
 		this.lease = Duration.ofMillis(oneOf(500, 1000, 1000, 2000, 4000));
@@ -181,8 +197,22 @@ public final class World {
 		return this.mutant;
 	}
 
+	/**
+	 * Return the elections that use advisory locks.
+	 */
+	SimulatedAdvisoryLocks locks() {
+		return this.locks;
+	}
+
 	AdvisoryLockPrograms programs() {
-		return this.programs;
+		return this.locks.programs();
+	}
+
+	/**
+	 * Return a connection of the application, in a transaction.
+	 */
+	Connection transaction(SimulatedConnection connection) {
+		return SimulatedJdbc.transaction(connection, (this.table != null) ? this.table.texts() : this.locks.texts());
 	}
 
 	/**
@@ -191,6 +221,46 @@ public final class World {
 	 */
 	@Nullable SimulatedLeaseTable table() {
 		return this.table;
+	}
+
+	/**
+	 * Set whether a node leads that uses the other store.
+	 */
+	void setOtherStore(boolean leads) {
+		this.locks.programs().setOtherStore(leads);
+		this.otherStoreSince = leads ? this.scheduler.now() : Long.MAX_VALUE;
+	}
+
+	/**
+	 * Return since when a node leads that uses the other store.
+	 */
+	long otherStoreSince() {
+		return this.otherStoreSince;
+	}
+
+	/**
+	 * Connect a session of a program that knows nothing of elections, and takes one of
+	 * their locks.
+	 */
+	@Nullable Backend foreign() {
+		Backend foreign = this.server.connect("foreign", "application", (end) -> {
+		});
+		if (foreign != null) {
+			List<LockKey> keys = programs().foreignKeys(this.standbys);
+			this.foreign.add(foreign.pid());
+			foreign.submit(
+					Statements.lock(keys.get(this.random.nextInt(keys.size())), LockMode.EXCLUSIVE, LockScope.SESSION),
+					(reply) -> {
+					});
+		}
+		return foreign;
+	}
+
+	/**
+	 * Return whether a session is none of a node.
+	 */
+	boolean isForeign(int pid) {
+		return this.foreign.contains(pid);
 	}
 
 	ElectionTimings timings() {
@@ -228,6 +298,13 @@ public final class World {
 	 */
 	public boolean isProxied() {
 		return this.proxied;
+	}
+
+	/**
+	 * Whether nodes have pools, by which they may observe an election.
+	 */
+	boolean hasPools() {
+		return this.pools;
 	}
 
 	/**

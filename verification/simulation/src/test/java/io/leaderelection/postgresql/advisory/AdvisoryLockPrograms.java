@@ -21,12 +21,19 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.Profiles;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
+import io.leaderelection.simulation.Rows;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Endings;
@@ -47,9 +54,14 @@ import org.jspecify.annotations.Nullable;
  */
 public class AdvisoryLockPrograms {
 
-	private static final long LONGEST_WAIT_MILLIS = 800;
+	/** In seconds, as in the inspection of the server. */
+	private static final int THRESHOLD = 1;
 
-	private static final int DATABASE = 5;
+	private static final Map<String, Timeout> SETTINGS = Map.of("idle_session_timeout", Timeout.IDLE_SESSION,
+			"idle_in_transaction_session_timeout", Timeout.IDLE_IN_TRANSACTION, "statement_timeout", Timeout.STATEMENT,
+			"lock_timeout", Timeout.LOCK, "client_connection_check_interval", Timeout.CLIENT_CHECK);
+
+	private final ElectionKeys keys;
 
 	private final LockKey main;
 
@@ -73,6 +85,12 @@ public class AdvisoryLockPrograms {
 
 	private final Mutant mutant;
 
+	private boolean otherStore;
+
+	private int namesFailing;
+
+	private int names;
+
 	private Consumer<Backend> onHead = (backend) -> {
 	};
 
@@ -85,6 +103,7 @@ public class AdvisoryLockPrograms {
 	 * one of the statements.
 	 */
 	public AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant) {
+		this.keys = keys;
 		this.main = LockKey.of(keys.main());
 		this.fence = LockKey.of(keys.fence());
 		this.candidate = LockKey.of(keys.candidate());
@@ -99,29 +118,61 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Inspect the server, with all that {@link AdvisoryLockStore} asks before it applies
-	 * settings.
+	 * Add the statements whose texts do not depend on a session.
+	 * @param row where nodes with the other store would hold their lease, if anywhere
 	 */
-	public static Statement<Inspection> inspect() {
-		return new Query<>((backend) -> new Inspection(backend.pid(), backend.server().isInRecovery(), DATABASE,
-				backend.server().systemIdentifier(), LONGEST_WAIT_MILLIS));
+	void addTo(Texts texts, @Nullable TableRow row) {
+		texts.define(AdvisoryLockSql.FENCE, (parameters, client) -> {
+			int termObject = (Integer) parameters.get(2);
+			String idle = (String) parameters.get(3);
+			// Asked for if the fence is not passed
+			texts.answer(AdvisoryLockSql.foreignFenceHolder(this.keys, Texts.DATABASE, new Term(0, 1, termObject)),
+					(backend, other) -> foreignFenceHolder(backend, termObject));
+			return new Fence(termObject, Long.parseLong(idle.substring(0, idle.length() - 2)));
+		});
+		if (row != null) {
+			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend, client) -> tables());
+			texts.answer(LeaseTableShape.activeNode(Tables.named("elections"), row.key()),
+					(backend, client) -> Rows.of("holder", this.otherStore ? "other" : ""));
+		}
+	}
+
+	private static Rows tables() {
+		Rows rows = new Rows();
+		List<String> names = List.of("elections", "elections_node", "elections_candidate");
+		names.forEach((name) -> rows.add("number", names.indexOf(name) + 1, "name", name, "mismatch", null,
+				"privileges", null, "readable", true));
+		return rows;
+	}
+
+	/**
+	 * Set whether a node with the other store leads.
+	 */
+	public void setOtherStore(boolean leads) {
+		this.otherStore = leads;
+	}
+
+	/**
+	 * Set how likely it is that a query for the names of sessions fails.
+	 * @param percent the probability in percent
+	 */
+	public void setNamesFailing(int percent) {
+		this.namesFailing = percent;
 	}
 
 	/**
 	 * Apply the settings of a session.
 	 */
-	public static Statement<Settings> settings(long idleMillis, long leaseMillis, long waitMillis, String token) {
-		return new Query<>((backend) -> {
+	Statement<Rows> settings(Map<String, String> settings) {
+		return new Query((backend) -> {
 			if (backend.token() == null) {
-				backend.set(Timeout.IDLE_SESSION, idleMillis, false);
-				backend.set(Timeout.IDLE_IN_TRANSACTION, leaseMillis, false);
-				backend.set(Timeout.STATEMENT, leaseMillis + 2 * waitMillis, false);
-				backend.set(Timeout.LOCK, waitMillis, false);
-				backend.set(Timeout.CLIENT_CHECK, Math.max(100, leaseMillis / 5), false);
-				backend.setToken(token);
+				SETTINGS.forEach((name, timeout) -> backend.set(timeout, Long.parseLong(settings.get(name)), false));
+				backend.setToken(settings.get(AdvisoryLockSql.TOKEN));
 			}
-			return new Settings(backend.pid(), backend.token(), backend.setting(Timeout.IDLE_SESSION),
-					backend.setting(Timeout.IDLE_IN_TRANSACTION));
+			return Rows.of("idle_session_timeout", backend.setting(Timeout.IDLE_SESSION), "idle_in_transaction",
+					backend.setting(Timeout.IDLE_IN_TRANSACTION), "lease", backend.setting(Timeout.IDLE_SESSION),
+					"tcp_user_timeout", Long.valueOf(settings.get("tcp_user_timeout")), "tcp_keepalives_idle",
+					Long.valueOf(settings.get("tcp_keepalives_idle")), "token", backend.token(), "pid", backend.pid());
 		});
 	}
 
@@ -130,6 +181,13 @@ public class AdvisoryLockPrograms {
 	 */
 	public static boolean isMarker(LockKey key) {
 		return key.low() == ElectionKeys.CLEAN;
+	}
+
+	/**
+	 * Return the keys that a foreign session may lock, but for those of terms.
+	 */
+	public List<LockKey> foreignKeys(int seats) {
+		return List.of(this.main, this.fence, this.candidate, this.head, seatKey(ElectionKeys.FIRST_SEAT + seats - 1));
 	}
 
 	/**
@@ -147,19 +205,22 @@ public class AdvisoryLockPrograms {
 	}
 
 	/**
-	 * Publish the keys of a profile, unless they are, and become a candidate. The result
-	 * is the number of the seat, or 0.
+	 * Publish the key of a profile, which may fail.
 	 */
-	public Statement<Integer> becomeCandidate(List<Integer> seats, List<Integer> profile) {
-		return new Query<>((backend) -> {
-			for (int key : profile) {
-				backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
-			}
+	Statement<Rows> publish(int key) {
+		return new Query((backend) -> {
+			backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
+			return new Rows();
+		});
+	}
+
+	Statement<Rows> becomeCandidate(List<Integer> seats) {
+		return new Query((backend) -> {
 			int seat = seat(backend, seats);
 			if (seat != 0) {
 				becomeCandidate(backend);
 			}
-			return seat;
+			return Rows.of("seat", (seat != 0) ? seat : null);
 		});
 	}
 
@@ -203,8 +264,8 @@ public class AdvisoryLockPrograms {
 		}
 	}
 
-	public Statement<Boolean> withdraw() {
-		return new Query<>((backend) -> {
+	Statement<Rows> withdraw() {
+		return new Query((backend) -> {
 			boolean stands = backend.holds(this.candidate, LockMode.SHARE);
 			boolean done = backend.holds(this.observer, LockMode.SHARE)
 					|| backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION);
@@ -214,7 +275,7 @@ public class AdvisoryLockPrograms {
 			for (LockKey seat : seatsOf(backend)) {
 				backend.unlock(seat, LockMode.EXCLUSIVE);
 			}
-			return done;
+			return Rows.of("done", done);
 		});
 	}
 
@@ -231,20 +292,34 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Observe the election without a session.
 	 */
-	public Statement<Watched> watch(List<Integer> seats) {
-		return new Query<>((backend) -> {
-			boolean[] taken = new boolean[seats.size()];
+	Statement<Rows> watch(List<Integer> seats) {
+		return new Query((backend) -> {
+			Set<Integer> taken = new HashSet<>();
+			List<Integer> holders = new ArrayList<>();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
-				int seat = (granted && isSeat(key)) ? seats.indexOf(key.low()) : -1;
-				if (seat >= 0) {
-					taken[seat] = true;
+				if (granted && isSeat(key) && seats.contains(key.low())) {
+					taken.add(key.low());
+					if (mode == LockMode.EXCLUSIVE) {
+						holders.add(pid);
+					}
 				}
 			});
-			int count = 0;
-			for (boolean each : taken) {
-				count += (each || this.mutant == Mutant.NO_SEAT_FREE) ? 1 : 0;
+			View view = view(backend, 0);
+			int count = (this.mutant == Mutant.NO_SEAT_FREE) ? seats.size() : taken.size();
+			return Rows.of("in_recovery", backend.server().isInRecovery(), "database", Texts.DATABASE, "started",
+					backend.server().startedAt(), "holder", view.holder(), "term", view.term(), "candidates",
+					pids(view.candidates), "observers", pids(view.observers), "seats", pids(holders), "taken", count);
+		});
+	}
+
+	Statement<Rows> isUnchanged(List<Integer> seats, Term term) {
+		return new Query((backend) -> {
+			boolean open = false;
+			for (int seat : seats) {
+				open = open || backend.tryLock(seatKey(seat), LockMode.SHARE, LockScope.TRANSACTION);
 			}
-			return new Watched(backend.server().isInRecovery(), view(backend), count);
+			return Rows.of("unchanged",
+					!open && !backend.tryLock(termKey(term), LockMode.SHARE, LockScope.TRANSACTION));
 		});
 	}
 
@@ -253,52 +328,71 @@ public class AdvisoryLockPrograms {
 	 * @param priority the priority of the node
 	 * @param predecessor the leader whose end is to be examined, if there is one
 	 */
-	public Statement<Acquired> acquire(long waitMillis, boolean observe, int seat, int priority,
+	Statement<Rows> acquire(long waitMillis, boolean observe, int seat, int priority,
 			@Nullable Predecessor predecessor) {
 		return new Acquire(waitMillis, observe, seat, priority, predecessor);
 	}
 
-	public Statement<Boolean> holdsAny() {
-		return new Query<>((backend) -> {
-			Rows own = new Rows();
-			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && pid == backend.pid() && mode == LockMode.EXCLUSIVE && !isSeat(key)) {
-					own.count++;
-				}
-			});
-			return own.count > 0;
+	Statement<Rows> holdsAny() {
+		return new Query((backend) -> {
+			boolean[] holds = new boolean[1];
+			backend.server()
+				.visitLocks((key, mode, pid, granted) -> holds[0] |= granted && pid == backend.pid()
+						&& mode == LockMode.EXCLUSIVE && !isSeat(key));
+			return Rows.of("holds", holds[0]);
 		});
 	}
 
-	public Statement<Observation> observe() {
-		return new Query<>(this::view);
+	Statement<Rows> observe() {
+		return new Query((backend) -> observation(new Rows(), view(backend, backend.pid())));
 	}
 
-	private Observation view(Backend backend) {
-		Rows rows = new Rows();
+	private static Rows observation(Rows rows, @Nullable View view) {
+		return rows.add("holder", (view != null) ? view.holder() : null, "term", (view != null) ? view.term() : null,
+				"head", (view != null) ? pids(view.head) : null, "candidates",
+				(view != null) ? pids(view.candidates) : null, "observers",
+				(view != null) ? pids(view.observers) : null, "threshold", THRESHOLD);
+	}
+
+	private View view(Backend backend, int own) {
+		View view = new View();
 		backend.server().visitLocks((key, mode, pid, granted) -> {
 			if (granted) {
-				rows.addNode(key, mode, pid);
-				if (key.equals(this.main) && pid != backend.pid() && (rows.holder == 0 || pid < rows.holder)) {
-					rows.holder = pid;
+				view.addNode(key, mode, pid);
+				if (key.equals(this.main) && pid != own) {
+					view.holders.add(pid);
+				}
+				else if (key.equals(this.head)) {
+					view.head.add(pid);
+				}
+				else if (isOfTerm(key) && !key.equals(this.clean)) {
+					view.terms.add(key.low());
 				}
 			}
 		});
-		return new Observation(rows.holder, sorted(rows.candidates), sorted(rows.observers));
+		return view;
 	}
 
-	public Statement<List<NodeRow>> describe(Collection<Integer> pids) {
-		return new Query<>((backend) -> backend.server()
-			.activity()
-			.stream()
-			.filter((session) -> pids.contains(session.pid()))
-			.map((session) -> describe(backend.server(), session))
-			.toList());
+	Statement<Rows> describe(Collection<Integer> pids) {
+		return new Query((backend) -> {
+			Rows rows = new Rows();
+			for (Activity session : activity(backend, pids)) {
+				describe(rows, backend.server(), session);
+			}
+			return rows;
+		});
 	}
 
-	private NodeRow describe(SimServer server, Activity session) {
+	private List<Activity> activity(Backend backend, Collection<Integer> pids) throws SqlError {
+		if (this.namesFailing > 0 && ++this.names % 100 < this.namesFailing) {
+			throw new SqlError("53200", "out of shared memory");
+		}
+		return backend.server().activity().stream().filter((session) -> pids.contains(session.pid())).toList();
+	}
+
+	private void describe(Rows rows, SimServer server, Activity session) {
 		long[] least = { Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE };
-		int[] profile = new int[1];
+		Integer[] profile = new Integer[1];
 		server.visitLocks((key, mode, pid, granted) -> {
 			if (!granted || pid != session.pid() || key.parts() != 2) {
 				return;
@@ -317,8 +411,9 @@ public class AdvisoryLockPrograms {
 				profile[0] = key.low();
 			}
 		});
-		return new NodeRow(session.pid(), session.applicationName(), orNull(least[0]), orNull(least[1]),
-				orNull(least[2]), profile[0]);
+		rows.add("pid", session.pid(), "application_name", session.applicationName(), "query", "", "role",
+				session.role(), "term", orNull(least[0]), "since", orNull(least[1]), "notice", orNull(least[2]),
+				"profile", profile[0]);
 	}
 
 	private boolean isOfProfile(LockKey key) {
@@ -329,22 +424,34 @@ public class AdvisoryLockPrograms {
 		return (value != Long.MAX_VALUE) ? value : null;
 	}
 
-	public static Statement<List<SessionRow>> nameSessions(Collection<Integer> pids) {
-		return new Query<>((backend) -> backend.server()
-			.activity()
-			.stream()
-			.filter((session) -> pids.contains(session.pid()))
-			.map((session) -> new SessionRow(session.pid(), session.applicationName(), session.role()))
-			.toList());
+	Statement<Rows> nameSessions(Collection<Integer> pids) {
+		return new Query((backend) -> {
+			Rows rows = new Rows();
+			for (Activity session : activity(backend, pids)) {
+				rows.add("pid", session.pid(), "application_name", session.applicationName(), "role", session.role(),
+						"query", "");
+			}
+			return rows;
+		});
 	}
 
-	public Statement<Boolean> requestResignation(Term term) {
-		return new Query<>((backend) -> backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION)
-				&& backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION));
+	Statement<Rows> requestSettings() {
+		return new Query((backend) -> {
+			backend.set(Timeout.IDLE_SESSION, 10_000, false);
+			backend.set(Timeout.STATEMENT, 10_000, false);
+			return Rows.of("in_recovery", backend.server().isInRecovery());
+		});
 	}
 
-	public Statement<Boolean> hasEnded(Term term) {
-		return new Query<>((backend) -> backend.tryLock(termKey(term), LockMode.SHARE, LockScope.TRANSACTION));
+	Statement<Rows> requestResignation(Term term) {
+		return new Query(
+				(backend) -> Rows.of("shared", backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION)
+						&& backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION)));
+	}
+
+	Statement<Rows> hasEnded(Term term) {
+		return new Query(
+				(backend) -> Rows.of("ended", backend.tryLock(termKey(term), LockMode.SHARE, LockScope.TRANSACTION)));
 	}
 
 	private LockKey requestKey(Term term) {
@@ -359,70 +466,91 @@ public class AdvisoryLockPrograms {
 		return ElectionKeys.termObject(term.timeline(), term.transactionId());
 	}
 
-	public Statement<Confirmed> confirm(Term term, long number) {
-		return new Query<>((backend) -> confirm(backend, term, number));
+	Statement<Rows> confirm(Term term, long number) {
+		return new Query((backend) -> confirm(backend, term, number));
 	}
 
-	private Confirmed confirm(Backend backend, Term term, long number) {
+	private Rows confirm(Backend backend, Term term, long number) {
 		LockKey termKey = termKey(term);
 		LockKey requestKey = requestKey(term);
 		boolean blind = this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
-		Rows rows = new Rows();
+		View view = new View();
+		List<Integer> predecessors = new ArrayList<>(2);
+		List<Integer> others = new ArrayList<>(2);
+		List<Integer> requests = new ArrayList<>(2);
 		backend.server().visitLocks((key, mode, pid, granted) -> {
 			boolean exclusive = mode == LockMode.EXCLUSIVE;
-			boolean other = pid != backend.pid() && !blind;
-			if (key.equals(this.fence)) {
-				if (exclusive && other) {
-					rows.fenceHolders.add(pid);
-				}
+			boolean other = pid != backend.pid();
+			if (exclusive && other && (key.equals(this.fence) || (granted && isSeat(key)))) {
+				others.add(pid);
 			}
-			else if (granted) {
-				rows.addNode(key, mode, pid);
-				if (exclusive && pid == backend.pid() && (key.equals(this.main) || key.equals(termKey))) {
-					rows.count++;
+			if (granted) {
+				view.addNode(key, mode, pid);
+				if (exclusive && !other && (key.equals(this.main) || key.equals(termKey))) {
+					view.holders.add(pid);
 				}
-				if (exclusive && other && isOfTerm(key)) {
-					rows.predecessors.add(pid);
+				if (exclusive && other && isOfTerm(key) && !blind) {
+					predecessors.add(pid);
 				}
 				if (other && key.equals(requestKey)) {
-					rows.requests.add(pid);
+					requests.add(pid);
 				}
 			}
 		});
-		return new Confirmed(backend.pid(), backend.server().isInRecovery(), backend.token(), number,
-				backend.setting(Timeout.IDLE_SESSION), backend.setting(Timeout.IDLE_IN_TRANSACTION), rows.count,
-				sorted(rows.predecessors), sorted(rows.fenceHolders), sorted(rows.requests), sorted(rows.candidates),
-				sorted(rows.observers));
+		return Rows.of("pid", backend.pid(), "in_recovery", backend.server().isInRecovery(), "token", backend.token(),
+				"number", number, "idle_session_timeout", backend.setting(Timeout.IDLE_SESSION), "idle_in_transaction",
+				backend.setting(Timeout.IDLE_IN_TRANSACTION), "held", view.holders.size(), "predecessors",
+				pids(predecessors), "others", pids(others), "requests", pids(requests), "candidates",
+				pids(view.candidates), "observers", pids(view.observers));
 	}
 
 	private boolean isOfTerm(LockKey key) {
 		return key.parts() == 2 && key.high() == this.termClass;
 	}
 
-	public Statement<Barrier> passBarrier(long waitMillis, long leaseMillis) {
+	Statement<Rows> passBarrier(long waitMillis, long leaseMillis) {
 		return new PassBarrier(waitMillis, leaseMillis);
 	}
 
-	/**
-	 * The result says whether a successor was observed.
-	 */
-	public Statement<Boolean> release(Term term, boolean clean, long idleMillis, long waitMillis) {
+	Statement<Rows> release(Term term, boolean clean, long idleMillis, long waitMillis) {
 		return new Release(term, clean, idleMillis, waitMillis);
 	}
 
 	/**
-	 * Pass the fence in the transaction block of the session. The result says whether the
-	 * key of the term is held.
+	 * Return the foreign session that holds the fence key exclusively or waits to do so,
+	 * while the key of the term is held.
 	 */
-	public Statement<Boolean> fence(Term term, long leaseMillis) {
-		return new Fence(term, leaseMillis);
+	private Rows foreignFenceHolder(Backend backend, int termObject) {
+		LockKey termKey = LockKey.of(this.termClass, termObject);
+		View view = view(backend, 0);
+		List<Integer> holders = new ArrayList<>(1);
+		boolean[] held = new boolean[1];
+		backend.server().visitLocks((key, mode, pid, granted) -> {
+			if (mode == LockMode.EXCLUSIVE && key.equals(this.fence)) {
+				holders.add(pid);
+			}
+			held[0] |= granted && mode == LockMode.EXCLUSIVE && key.equals(termKey);
+		});
+		holders.removeAll(view.candidates);
+		holders.removeAll(view.observers);
+		Rows rows = new Rows();
+		if (held[0]) {
+			backend.server()
+				.activity()
+				.stream()
+				.filter((session) -> holders.contains(session.pid()))
+				.limit(1)
+				.forEach((session) -> rows.add("pid", session.pid(), "application_name", session.applicationName(),
+						"role", session.role()));
+		}
+		return rows;
 	}
 
-	private static List<Integer> sorted(List<Integer> pids) {
-		if (pids.size() > 1) {
-			Collections.sort(pids);
-		}
-		return pids;
+	/**
+	 * Return process ids as text, as the statements do.
+	 */
+	private static @Nullable String pids(List<Integer> pids) {
+		return pids.isEmpty() ? null : pids.stream().sorted().map(String::valueOf).collect(Collectors.joining(","));
 	}
 
 	private static boolean isCancel(SqlError error) {
@@ -434,7 +562,7 @@ public class AdvisoryLockPrograms {
 	 * session, issues the term, and then looks how the session of the predecessor has
 	 * ended.
 	 */
-	private final class Acquire extends Statement<Acquired> {
+	private final class Acquire extends Statement<Rows> {
 
 		private static final int MOST_LOOKS = 20;
 
@@ -608,7 +736,9 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case WON -> {
-					answer(new Acquired(true, this.timeline, this.term, this.clean, this.clear, this.abandoned, null));
+					Rows won = Rows.message(AdvisoryLockSql.ANSWER + this.timeline + ":" + this.term + ":" + this.clean
+							+ ":" + this.clear + ":" + this.abandoned);
+					answer(this.observe ? observation(won, null) : won);
 					return END;
 				}
 				case LOST_WITHIN -> backend.releaseSavepoint();
@@ -616,7 +746,7 @@ public class AdvisoryLockPrograms {
 					return lost();
 				}
 				default -> {
-					answer(new Acquired(false, 0, 0, false, false, false, view(backend)));
+					answer(observation(Rows.message(AdvisoryLockSql.ANSWER), view(backend, backend.pid())));
 					return END;
 				}
 			}
@@ -624,7 +754,7 @@ public class AdvisoryLockPrograms {
 		}
 
 		private int lost() {
-			answer(new Acquired(false, 0, 0, false, false, false, null));
+			answer(Rows.message(AdvisoryLockSql.ANSWER));
 			return this.observe ? OBSERVE : END;
 		}
 
@@ -653,14 +783,14 @@ public class AdvisoryLockPrograms {
 			}
 			LockKey termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, known.termObject());
 			boolean termOnly = AdvisoryLockPrograms.this.mutant == Mutant.TERM_KEY_LOOKED_AT;
-			Rows rows = new Rows();
+			List<LockKey> held = new ArrayList<>(2);
 			backend.server().visitLocks((key, mode, pid, granted) -> {
 				if (granted && mode == LockMode.EXCLUSIVE && pid == known.pid()
 						&& (key.equals(termKey) || (key.equals(AdvisoryLockPrograms.this.main) && !termOnly))) {
-					rows.count++;
+					held.add(key);
 				}
 			});
-			this.predecessorHolds = rows.count == (termOnly ? 1 : 2);
+			this.predecessorHolds = held.size() == (termOnly ? 1 : 2);
 		}
 
 		private int awaitEnd(Backend backend) {
@@ -686,7 +816,7 @@ public class AdvisoryLockPrograms {
 
 		private void look(Backend backend) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			Rows rows = new Rows();
+			boolean[] earlier = new boolean[1];
 			Set<Integer> waiting = new HashSet<>();
 			Set<Integer> higher = new HashSet<>();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
@@ -698,7 +828,7 @@ public class AdvisoryLockPrograms {
 						this.clean = true;
 					}
 					else {
-						rows.count++;
+						earlier[0] = true;
 					}
 				}
 				if (!granted && (key.equals(keys.main) || key.equals(keys.head))) {
@@ -710,7 +840,7 @@ public class AdvisoryLockPrograms {
 				}
 			});
 			this.preceded = !Collections.disjoint(waiting, higher);
-			this.clear = rows.count == 0 || keys.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
+			this.clear = !earlier[0] || keys.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
 		}
 
 		private void publish(Backend backend) throws SqlError {
@@ -748,7 +878,7 @@ public class AdvisoryLockPrograms {
 	 * Waits until no session shares the fence key, and ends sessions that are stuck in
 	 * the middle of a request while they do.
 	 */
-	private final class PassBarrier extends Statement<Barrier> {
+	private final class PassBarrier extends Statement<Rows> {
 
 		private static final int ENTER = 0;
 
@@ -787,7 +917,8 @@ public class AdvisoryLockPrograms {
 				case BLOCKED -> endStuckSessions(backend);
 				default -> {
 					List<Integer> holders = holders(backend);
-					answer(new Barrier(this.passed, holders.isEmpty() ? 0 : holders.get(0)));
+					answer(Rows.of("outcome", this.passed ? "passed" : "blocked", "holder",
+							holders.isEmpty() ? null : Collections.min(holders)));
 					return END;
 				}
 			}
@@ -801,7 +932,7 @@ public class AdvisoryLockPrograms {
 					holders.add(pid);
 				}
 			});
-			return sorted(holders);
+			return holders;
 		}
 
 		private void endStuckSessions(Backend backend) {
@@ -831,7 +962,7 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Frees the keys, waits briefly for a successor and removes the marker.
 	 */
-	private final class Release extends Statement<Boolean> {
+	private final class Release extends Statement<Rows> {
 
 		private static final int LOOK = 0;
 
@@ -920,7 +1051,7 @@ public class AdvisoryLockPrograms {
 					if (this.marked && (this.successors > 0 || this.candidates == 0)) {
 						backend.unlock(keys.clean, LockMode.EXCLUSIVE);
 					}
-					answer(this.successors > 0);
+					answer(Rows.of("succeeded", this.successors > 0));
 					return END;
 				}
 			}
@@ -929,17 +1060,17 @@ public class AdvisoryLockPrograms {
 
 		private void look(Backend backend) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			Rows rows = new Rows();
+			View view = new View();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
 				if (granted && pid != backend.pid()) {
-					rows.addNode(key, mode, pid);
+					view.addNode(key, mode, pid);
 					if (mode == LockMode.EXCLUSIVE && isOfTerm(key) && !key.equals(keys.clean)) {
-						rows.count++;
+						view.holders.add(pid);
 					}
 				}
 			});
-			this.successors = rows.count;
-			this.candidates = rows.candidates.size();
+			this.successors = view.holders.size();
+			this.candidates = view.candidates.size();
 		}
 
 		@Override
@@ -961,7 +1092,7 @@ public class AdvisoryLockPrograms {
 	 * Takes a share of the fence key, and then checks whether the key of the term is
 	 * held.
 	 */
-	private final class Fence extends Statement<Boolean> {
+	private final class Fence extends Statement<Rows> {
 
 		private static final int SHARE = 0;
 
@@ -973,8 +1104,8 @@ public class AdvisoryLockPrograms {
 
 		private boolean shared;
 
-		private Fence(Term term, long leaseMillis) {
-			this.termKey = termKey(term);
+		private Fence(int termObject, long leaseMillis) {
+			this.termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, termObject);
 			this.leaseMillis = leaseMillis;
 		}
 
@@ -984,8 +1115,11 @@ public class AdvisoryLockPrograms {
 			boolean open = keys.mutant == Mutant.OPEN_FENCE;
 			switch (step) {
 				case SHARE -> this.shared = open || backend.tryLock(keys.fence, LockMode.SHARE, LockScope.TRANSACTION);
-				case LOOK -> answer(
-						open || (this.shared && !backend.tryLock(this.termKey, LockMode.SHARE, LockScope.TRANSACTION)));
+				case LOOK -> {
+					boolean held = open
+							|| (this.shared && !backend.tryLock(this.termKey, LockMode.SHARE, LockScope.TRANSACTION));
+					answer(Rows.of("held", held, "database", held ? null : Texts.DATABASE));
+				}
 				default -> {
 					long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
 					if (keys.mutant != Mutant.NO_LIMIT_IN_FENCE && (present == 0 || present > this.leaseMillis)) {
@@ -1002,11 +1136,11 @@ public class AdvisoryLockPrograms {
 	/**
 	 * A statement that reads or changes everything in one step.
 	 */
-	private static final class Query<T> extends Statement<T> {
+	private static final class Query extends Statement<Rows> {
 
-		private final Question<T> question;
+		private final Question question;
 
-		private Query(Question<T> question) {
+		private Query(Question question) {
 			this.question = question;
 		}
 
@@ -1019,30 +1153,26 @@ public class AdvisoryLockPrograms {
 	}
 
 	@FunctionalInterface
-	private interface Question<T> {
+	private interface Question {
 
-		T ask(Backend backend) throws SqlError;
+		Rows ask(Backend backend) throws SqlError;
 
 	}
 
 	/**
 	 * What a statement finds in {@code pg_locks}.
 	 */
-	private final class Rows {
+	private final class View {
 
 		private final List<Integer> candidates = new ArrayList<>(4);
 
 		private final List<Integer> observers = new ArrayList<>(2);
 
-		private final List<Integer> predecessors = new ArrayList<>(2);
+		private final List<Integer> head = new ArrayList<>(1);
 
-		private final List<Integer> fenceHolders = new ArrayList<>(2);
+		private final List<Integer> holders = new ArrayList<>(2);
 
-		private final List<Integer> requests = new ArrayList<>(2);
-
-		private int holder;
-
-		private int count;
+		private final List<Integer> terms = new ArrayList<>(2);
 
 		private void addNode(LockKey key, LockMode mode, int pid) {
 			if (mode != LockMode.SHARE) {
@@ -1056,73 +1186,14 @@ public class AdvisoryLockPrograms {
 			}
 		}
 
-	}
+		private @Nullable Integer holder() {
+			return this.holders.isEmpty() ? null : Collections.min(this.holders);
+		}
 
-	/**
-	 * The server.
-	 */
-	public record Inspection(int pid, boolean inRecovery, long database, long systemIdentifier,
-			long longestWaitMillis) {
-	}
+		private @Nullable Integer term() {
+			return this.terms.isEmpty() ? null : Collections.max(this.terms);
+		}
 
-	/**
-	 * The settings of the session that confirmations must find unchanged.
-	 */
-	public record Settings(int pid, @Nullable String token, long idleSessionMillis, long idleInTransactionMillis) {
-	}
-
-	/**
-	 * The answer of the acquiring statement.
-	 *
-	 * @param won whether the lock was won; only then the next five have a meaning
-	 * @param abandoned whether the session of the predecessor was not ended by the server
-	 * @param observation the holder and the nodes if the lock was not won and they were
-	 * asked for
-	 */
-	public record Acquired(boolean won, long timeline, long transactionId, boolean clean, boolean clear,
-			boolean abandoned, @Nullable Observation observation) {
-	}
-
-	/**
-	 * The process id of the holder of the main key, or 0, and those of the nodes, in
-	 * order.
-	 */
-	public record Observation(int holder, List<Integer> candidates, List<Integer> observers) {
-	}
-
-	/**
-	 * What a node without a session reads.
-	 *
-	 * @param taken how many seats are taken
-	 */
-	public record Watched(boolean inRecovery, Observation observation, int taken) {
-	}
-
-	/**
-	 * The row of a confirmation; process ids are in order.
-	 */
-	public record Confirmed(int pid, boolean inRecovery, @Nullable String token, long number, long idleSessionMillis,
-			long idleInTransactionMillis, int held, List<Integer> predecessors, List<Integer> fenceHolders,
-			List<Integer> requests, List<Integer> candidates, List<Integer> observers) {
-	}
-
-	/**
-	 * Whether the barrier was passed, and else a session that holds the fence, or 0.
-	 */
-	public record Barrier(boolean passed, int holder) {
-	}
-
-	/**
-	 * A session with the data of its term, of which each may be missing.
-	 */
-	public record NodeRow(int pid, String applicationName, @Nullable Long termObject, @Nullable Long since,
-			@Nullable Long notice, int profile) {
-	}
-
-	/**
-	 * A session.
-	 */
-	public record SessionRow(int pid, String applicationName, String role) {
 	}
 
 }

@@ -24,7 +24,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.concurrent.TimeUnit;
 
+import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.ElectionOperation.Kind;
 import io.leaderelection.simulation.server.ComparedServer;
@@ -63,6 +65,23 @@ class ElectionComparisonTests {
 	private static final int MOST_TRIES = 10;
 
 	private static final int FEWEST_ABANDONED = 10;
+
+	/** The clock of both, which each operation advances. */
+	private volatile long now;
+
+	private final Platform platform = new Platform() {
+
+		@Override
+		public long nanoTime() {
+			return ElectionComparisonTests.this.now;
+		}
+
+		@Override
+		public Thread newThread(String name, Runnable task) {
+			return Platform.SYSTEM.newThread(name, task);
+		}
+
+	};
 
 	private int operations;
 
@@ -120,16 +139,17 @@ class ElectionComparisonTests {
 		List<String> history = new ArrayList<>(
 				List.of(standbys + " standbys, priorities " + Arrays.toString(priorities)));
 		ElectionCourse course = new ElectionCourse(random);
+		this.now = random.nextInt();
 		try (ComparedElection simulated = new SimulatedElection(keys, standbys, priorities,
-				new Random(random.nextLong()), ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()), mutant);
-				RealElection real = new RealElection(keys, standbys, priorities, ComparedServer.SERVER)) {
+				new Random(random.nextLong()), ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()), mutant,
+				this.platform);
+				ComparedElection real = new RealElection(keys, standbys, priorities, ComparedServer.SERVER,
+						this.platform)) {
 			long tenseSince = System.nanoTime();
 			Set<Integer> uncertain = new HashSet<>();
 			for (int count = 0; count < OPERATIONS; count++) {
 				ElectionOperation operation = course.next();
-				if (operation.kind() == Kind.ACQUIRE) {
-					operation = operation.after(real.knownLeader(operation.session()));
-				}
+				this.now += TimeUnit.MILLISECONDS.toNanos(random.nextInt(2000));
 				history.add(operation.toString());
 				if (!course.isTense()) {
 					tenseSince = System.nanoTime();
@@ -137,7 +157,7 @@ class ElectionComparisonTests {
 				SortedMap<Integer, String> answers = real.run(operation);
 				history.add("  " + answers);
 				SortedMap<Integer, String> expected = simulated.run(operation);
-				if (System.nanoTime() - tenseSince > TENSE_NANOS || !real.hasPidsInOrder()) {
+				if (System.nanoTime() - tenseSince > TENSE_NANOS || !real.pidsAreInOrder()) {
 					this.discarded++;
 					return;
 				}

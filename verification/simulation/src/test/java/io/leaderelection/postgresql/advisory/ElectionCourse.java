@@ -105,7 +105,7 @@ final class ElectionCourse {
 		if (this.terms > 1 && this.random.nextInt(3) == 0) {
 			term = this.random.nextInt(this.terms);
 		}
-		return new ElectionOperation(kind, session, term, this.random.nextInt(4) > 0, null);
+		return new ElectionOperation(kind, session, term, this.random.nextInt(4) > 0);
 	}
 
 	private Kind kind(Node node, int choice) {

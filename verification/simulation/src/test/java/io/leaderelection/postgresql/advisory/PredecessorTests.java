@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms.Acquired;
+import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
@@ -57,7 +57,7 @@ class PredecessorTests {
 
 	private final AdvisoryLockPrograms programs = new AdvisoryLockPrograms(KEYS);
 
-	private List<Acquired> winners = new ArrayList<>();
+	private List<Rows> winners = new ArrayList<>();
 
 	private SimServer server = newServer(0);
 
@@ -67,7 +67,7 @@ class PredecessorTests {
 		Predecessor known = win(leader);
 		await(connect(), known);
 		leader.disconnect();
-		assertThat(nextWinner().abandoned()).isTrue();
+		assertThat(nextWinner()[4]).isEqualTo("true");
 	}
 
 	@Test
@@ -76,7 +76,7 @@ class PredecessorTests {
 		Predecessor known = win(leader);
 		await(connect(), known);
 		this.server.terminate(leader.pid());
-		assertThat(nextWinner().abandoned()).isFalse();
+		assertThat(nextWinner()[4]).isEqualTo("false");
 	}
 
 	@Test
@@ -86,7 +86,7 @@ class PredecessorTests {
 		});
 		Predecessor known = win(leader);
 		await(connect(), known);
-		assertThat(nextWinner().abandoned()).isFalse();
+		assertThat(nextWinner()[4]).isEqualTo("false");
 	}
 
 	@Test
@@ -97,7 +97,7 @@ class PredecessorTests {
 		leader.disconnect();
 		runUntil(() -> !holds(leader, MAIN));
 		leader.freeze();
-		assertThat(nextWinner().abandoned()).isFalse();
+		assertThat(nextWinner()[4]).isEqualTo("false");
 	}
 
 	/**
@@ -128,7 +128,7 @@ class PredecessorTests {
 			this.server.terminate(second.pid());
 			runUntil(() -> !holds(second, MAIN));
 			second.freeze();
-			assertThat(nextWinner().abandoned()).isFalse();
+			assertThat(nextWinner()[4]).isEqualTo("false");
 			shown++;
 		}
 		assertThat(shown).isPositive();
@@ -148,21 +148,21 @@ class PredecessorTests {
 
 	private Predecessor win(Backend backend) {
 		await(backend, null);
-		Acquired won = nextWinner();
-		return new Predecessor(backend.pid(), ElectionKeys.termObject(won.timeline(), won.transactionId()));
+		String[] won = nextWinner();
+		return new Predecessor(backend.pid(), ElectionKeys.termObject(Long.parseLong(won[0]), Long.parseLong(won[1])));
 	}
 
 	private void await(Backend backend, @Nullable Predecessor predecessor) {
-		List<Acquired> answers = this.winners;
+		List<Rows> answers = this.winners;
 		backend.submit(this.programs.acquire(800, false, 0, 0, predecessor), (reply) -> answers.add(reply.result()));
 		this.time.advance(MILLIS);
 	}
 
-	private Acquired nextWinner() {
+	private String[] nextWinner() {
 		this.time.advance(400 * MILLIS);
-		Acquired winner = this.winners.get(this.winners.size() - 1);
-		assertThat(winner.won()).isTrue();
-		return winner;
+		String winner = this.winners.get(this.winners.size() - 1).message();
+		assertThat(winner).contains(":");
+		return winner.substring(AdvisoryLockSql.ANSWER.length()).split(":");
 	}
 
 	private boolean holds(Backend backend, LockKey key) {

@@ -16,35 +16,35 @@
 
 package io.leaderelection.postgresql.advisory;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
-import java.util.SortedMap;
+import java.util.Set;
 import java.util.SortedSet;
-import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.function.Consumer;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
 
-import io.leaderelection.Term;
-import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.Profiles;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms.Acquired;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms.Confirmed;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms.NodeRow;
-import io.leaderelection.postgresql.advisory.AdvisoryLockPrograms.Observation;
-import io.leaderelection.postgresql.advisory.ElectionOperation.Kind;
-import io.leaderelection.postgresql.advisory.ElectionOperation.KnownLeader;
+import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.SimulatedJdbc;
+import io.leaderelection.simulation.SimulatedJdbc.Client;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockMode;
+import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
-import io.leaderelection.simulation.server.SessionEnd;
 import io.leaderelection.simulation.server.SimServer;
+import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
@@ -53,323 +53,212 @@ import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions of an election on the simulated server, which do what
- * {@link AdvisoryLockSession} does.
+ * An election on the simulated server, which one thread runs: that of the test. The
+ * others hand their requests to it.
  */
 final class SimulatedElection extends ComparedElection {
 
+	private static final long MILLISECOND = 1_000_000;
+
 	private final VirtualTime time = new VirtualTime();
+
+	private final ElectionKeys keys;
+
+	private final Platform platform;
 
 	private final SimServer server;
 
 	private final AdvisoryLockPrograms programs;
 
-	private final Map<Integer, Session> sessions = new HashMap<>();
+	private final Texts texts = new Texts();
 
-	private final Map<Integer, Integer> numbers = new HashMap<>();
+	private final BlockingQueue<Runnable> requests = new LinkedBlockingQueue<>();
 
-	/** The sessions in which the terms were won. */
-	private final List<Integer> winners = new ArrayList<>();
-
-	private final TreeMap<Integer, String> answers = new TreeMap<>();
+	/** How many threads wait for an answer. */
+	private int awaited;
 
 	SimulatedElection(ElectionKeys keys, int standbys, int[] priorities, Random random, ServerSettings settings,
-			Mutant mutant) {
+			Mutant mutant, Platform platform) {
 		super(keys, standbys, priorities);
+		this.keys = keys;
+		this.platform = platform;
 		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
 				() -> random.nextInt(1000), settings);
 		this.programs = new AdvisoryLockPrograms(keys, mutant);
+		this.programs.addTo(this.texts, null);
 		countFrom(this.server.nextTransactionId());
 	}
 
 	@Override
-	SortedMap<Integer, String> run(ElectionOperation operation) {
-		this.answers.keySet().removeIf((each) -> !this.answers.get(each).equals(WAITS));
-		int number = operation.session();
-		Session session = this.sessions.get(number);
-		switch (operation.kind()) {
-			case OPEN -> open(number);
-			case WATCH -> {
-				open(number);
-				this.answers.put(number, WAITS);
-				this.sessions.get(number).watch();
-			}
-			case CLOSE -> {
-				session.backend.disconnect();
-				this.answers.remove(number);
-			}
-			case TERMINATE -> this.server.terminate(session.backend.pid());
-			case EXPIRE -> session.expire();
-			case RESET_STATISTICS -> this.server.resetStatistics();
-			case CANCEL -> {
-				session.patient = false;
-				this.server.cancel(session.backend.pid());
-			}
-			default -> {
-				session.patient = operation.mayWait();
-				this.answers.put(number, WAITS);
-				session.run(operation);
-			}
-		}
-		do {
-			this.time.advance(1_000_000);
-		}
-		while (isBusy());
-		return new TreeMap<>(this.answers);
+	AdvisoryLockStore store(ElectionSettings settings) {
+		return new SimulatedStore(
+				this.keys, this.programs, this.texts, settings, (driverSettings) -> SimulatedJdbc
+					.connection(new Session(driverSettings.getProperty("ApplicationName")), this.texts, 0),
+				null, this.platform);
 	}
 
-	private boolean isBusy() {
-		for (Map.Entry<Integer, String> answer : this.answers.entrySet()) {
-			Session session = this.sessions.get(answer.getKey());
-			if (answer.getValue().equals(WAITS) && !(session.patient && isWaiting(session.backend.pid()))) {
-				return true;
-			}
+	@Override
+	Connection connect() throws SQLException {
+		Connection connection = SimulatedJdbc.connection(new Session("writer"), this.texts, 0);
+		connection.setAutoCommit(false);
+		return connection;
+	}
+
+	@Override
+	void terminate(int pid) {
+		this.server.terminate(pid);
+	}
+
+	@Override
+	void cancel(int pid) {
+		this.server.cancel(pid);
+	}
+
+	@Override
+	void expire(Connection connection) {
+		((Session) SimulatedJdbc.client(connection)).backend.submit(Statements.set(Timeout.IDLE_SESSION, 1, false),
+				(reply) -> {
+				});
+	}
+
+	@Override
+	void resetStatistics() {
+		this.server.resetStatistics();
+	}
+
+	/**
+	 * No time passes while another thread runs.
+	 */
+	@Override
+	void proceed(int busy) {
+		Runnable request = this.requests.poll();
+		if (request != null) {
+			request.run();
 		}
-		return this.numbers.keySet()
-			.stream()
-			.map(this.server::backend)
-			.anyMatch((backend) -> backend != null && this.sessions.values()
-				.stream()
-				.noneMatch((session) -> session.backend == backend && !session.expires));
+		else if (busy > this.awaited) {
+			Thread.onSpinWait();
+		}
+		else {
+			this.time.advance(MILLISECOND);
+		}
 	}
 
-	private boolean isWaiting(int pid) {
-		boolean[] waiting = new boolean[1];
-		this.server.visitLocks((key, mode, each, granted) -> waiting[0] |= each == pid && !granted);
-		return waiting[0];
-	}
-
-	private void open(int number) {
-		Backend backend = this.server.connect("node-" + number, "postgres", (end) -> {
-			if (end == SessionEnd.TERMINATED) {
-				this.answers.replace(number, LOST);
+	@Override
+	Set<Integer> waiting() {
+		Set<Integer> waiting = new HashSet<>();
+		this.server.visitLocks((key, mode, pid, granted) -> {
+			if (!granted) {
+				waiting.add(pid);
 			}
 		});
-		this.numbers.put(backend.pid(), number);
-		this.sessions.put(number, new Session(number, backend));
-		if (number < FIRST_WRITER) {
-			backend.submit(AdvisoryLockPrograms.settings(LEASE_MILLIS, LEASE_MILLIS, WAIT_MILLIS, "token-" + number),
-					(reply) -> {
-					});
-		}
+		return waiting;
+	}
+
+	@Override
+	Set<Integer> present() {
+		Set<Integer> present = new HashSet<>();
+		this.server.activity().forEach((activity) -> present.add(activity.pid()));
+		return present;
 	}
 
 	@Override
 	SortedSet<String> locks() {
 		TreeSet<String> locks = new TreeSet<>();
 		this.server.visitLocks((key, mode, pid, granted) -> locks
-			.add(describe(this.numbers.get(pid), key.parts(), key.high(), key.low(), mode == LockMode.SHARE, granted)));
+			.add(describe(pid, key.parts(), key.high(), key.low(), mode == LockMode.SHARE, granted)));
 		return locks;
 	}
 
 	@Override
-	public void close() {
+	void end() {
 	}
 
-	private final class Session {
-
-		private final int number;
+	/**
+	 * The client of a session, on another thread.
+	 */
+	private final class Session implements Client {
 
 		private final Backend backend;
 
-		private boolean patient;
+		private @Nullable CompletableFuture<?> answer;
 
-		private boolean expires;
+		private volatile boolean broken;
 
-		private boolean published;
+		Session(String name) {
+			CompletableFuture<Backend> connected = new CompletableFuture<>();
+			SimulatedElection.this.requests.add(() -> connected.complete(Objects.requireNonNull(
+					SimulatedElection.this.server.connect(name, "postgres", (end) -> breaks(end.toString())))));
+			this.backend = connected.join();
+		}
 
-		private boolean node;
+		@Override
+		public int backendPid() {
+			return this.backend.pid();
+		}
 
-		private int seat;
-
-		private boolean inBlock;
-
-		private @Nullable Term term;
-
-		private long confirmations;
-
-		private @Nullable List<Integer> knownPids;
-
-		private String known = "";
-
-		private Session(int number, Backend backend) {
-			this.number = number;
-			this.backend = backend;
+		@Override
+		public <T> T request(Statement<T> statement, long timeout) throws SqlError, BrokenException {
+			CompletableFuture<Reply<T>> reply = new CompletableFuture<>();
+			SimulatedElection.this.requests.add(() -> {
+				this.answer = reply;
+				SimulatedElection.this.awaited++;
+				if (this.broken) {
+					breaks("closed");
+				}
+				else {
+					this.backend.submit(statement, (answered) -> {
+						SimulatedElection.this.awaited--;
+						this.answer = null;
+						reply.complete(answered);
+					});
+				}
+			});
+			try {
+				return reply.join().get();
+			}
+			catch (CompletionException ex) {
+				throw (BrokenException) ex.getCause();
+			}
 		}
 
 		/**
-		 * Have the server end this session, since its client is silent.
+		 * The session has ended, on the thread of the server.
 		 */
-		private void expire() {
-			this.expires = true;
-			this.backend.submit(Statements.set(Timeout.IDLE_SESSION, 1, false), (reply) -> {
+		private void breaks(String reason) {
+			this.broken = true;
+			CompletableFuture<?> awaited = this.answer;
+			if (awaited != null) {
+				SimulatedElection.this.awaited--;
+				this.answer = null;
+				awaited.completeExceptionally(new BrokenException(reason));
+			}
+		}
+
+		@Override
+		public List<String> takeNotices(long timeout) {
+			return List.of();
+		}
+
+		@Override
+		public void receive(String notice) {
+		}
+
+		@Override
+		public boolean isBroken() {
+			return this.broken;
+		}
+
+		@Override
+		public void close(String reason) {
+			SimulatedElection.this.requests.add(() -> {
+				breaks(reason);
+				this.backend.disconnect();
 			});
 		}
 
-		private void run(ElectionOperation operation) {
-			AdvisoryLockPrograms programs = SimulatedElection.this.programs;
-			long wait = operation.patient() ? WAIT_MILLIS : 1;
-			switch (operation.kind()) {
-				case BECOME_CANDIDATE -> submit(programs.becomeCandidate(seats(this.number), profile()), (seat) -> {
-					this.published = true;
-					this.seat = seat;
-					this.node |= seat != 0;
-					say("admitted " + (seat != 0));
-				});
-				case WITHDRAW -> submit(programs.withdraw(), (done) -> {
-					this.seat = 0;
-					this.node = true;
-					say("done");
-				});
-				case ACQUIRE -> submit(programs.acquire(wait, false, this.seat,
-						SimulatedElection.this.profile(this.number).priority(), predecessor(operation.predecessor())),
-						this::acquired);
-				case OBSERVE ->
-					join(() -> submit(programs.observe(), (observation) -> describe(observation, this::say)));
-				case REQUEST -> submit(programs.requestResignation(term(operation.term())),
-						(requested) -> say("requested " + requested));
-				case CONFIRM ->
-					submit(programs.confirm(Objects.requireNonNull(this.term), ++this.confirmations), this::confirmed);
-				case PASS_BARRIER -> submit(programs.passBarrier(wait, LEASE_MILLIS), (barrier) -> say(barrier.passed()
-						? "passed" : "blocked by " + SimulatedElection.this.numbers.get(barrier.holder())));
-				case RELEASE ->
-					submit(programs.release(Objects.requireNonNull(this.term), operation.patient(), 1000, 200),
-							(succeeded) -> say("succeeded " + succeeded));
-				case FENCE -> inBlock(() -> submit(programs.fence(term(operation.term()), LEASE_MILLIS),
-						(held) -> say(held ? "passed" : "refused")));
-				case COMMIT, ROLLBACK -> end(operation.kind() == Kind.COMMIT);
-				default -> throw new IllegalStateException(operation.toString());
-			}
-		}
-
-		private List<Integer> profile() {
-			return this.published ? List.of()
-					: List.of(Profiles.key(SimulatedElection.this.profile(this.number), true));
-		}
-
-		private @Nullable Predecessor predecessor(@Nullable KnownLeader known) {
-			if (known == null) {
-				return null;
-			}
-			return new Predecessor(SimulatedElection.this.winners.get(known.term()), termObject(known.term()));
-		}
-
-		private void acquired(Acquired acquired) {
-			if (acquired.won()) {
-				this.seat = 0;
-				this.term = new Term(0, acquired.timeline(), acquired.transactionId());
-				SimulatedElection.this.winners.add(this.backend.pid());
-				say(won(this.term,
-						acquired.clean() ? Ending.CLEAN : acquired.abandoned() ? Ending.ABANDONED : Ending.UNKNOWN,
-						acquired.clear()));
-			}
-			else {
-				say("held");
-			}
-		}
-
-		private void watch() {
-			submit(SimulatedElection.this.programs.watch(seats(this.number)),
-					(watched) -> describe(watched.observation(), (view) -> {
-						say(watched(view, watched.taken() < seats(this.number).size()));
-						this.backend.disconnect();
-					}));
-		}
-
-		private void describe(Observation observation, Consumer<String> next) {
-			List<Integer> pids = new ArrayList<>(observation.candidates());
-			pids.add(0, observation.holder());
-			if (pids.equals(this.knownPids)) {
-				next.accept(this.known);
-				return;
-			}
-			submit(SimulatedElection.this.programs.describe(pids), (rows) -> {
-				Map<Integer, NodeRow> byPid = new HashMap<>();
-				rows.forEach((row) -> byPid.put(row.pid(), row));
-				NodeRow leader = byPid.get(observation.holder());
-				this.known = ((leader != null) ? leader.applicationName() + " " + words(term(leader)) : "nobody") + " "
-						+ observation.candidates()
-							.stream()
-							.map((pid) -> byPid.get(pid).applicationName())
-							.sorted()
-							.toList();
-				boolean complete = observation.holder() == 0 || (leader != null && term(leader) != null);
-				this.knownPids = complete ? pids : null;
-				next.accept(this.known);
-			});
-		}
-
-		private @Nullable Term term(NodeRow row) {
-			if (row.termObject() == null || row.notice() == null) {
-				return null;
-			}
-			long timeline = row.notice() & ((1 << ElectionKeys.TIMELINE_BITS) - 1);
-			return new Term(0, timeline, ElectionKeys.transactionId(timeline, row.termObject(),
-					row.notice() >>> ElectionKeys.TIMELINE_BITS));
-		}
-
-		private Term term(int index) {
-			return SimulatedElection.this.term(index);
-		}
-
-		private void confirmed(Confirmed row) {
-			if (row.held() != 2 || row.inRecovery() || row.pid() != this.backend.pid()
-					|| row.number() != this.confirmations || row.idleSessionMillis() != LEASE_MILLIS
-					|| row.idleInTransactionMillis() != LEASE_MILLIS || !("token-" + this.number).equals(row.token())) {
-				say(LOST);
-				return;
-			}
-			Integer predecessor = row.predecessors().isEmpty() ? null : row.predecessors().get(0);
-			boolean requested = row.requests()
-				.stream()
-				.anyMatch((pid) -> row.candidates().contains(pid) || row.observers().contains(pid));
-			say("predecessor " + ((predecessor != null) ? SimulatedElection.this.numbers.get(predecessor) : null)
-					+ (requested ? " requested" : ""));
-		}
-
-		private void join(Runnable next) {
-			if (this.node) {
-				next.run();
-				return;
-			}
-			submit(SimulatedElection.this.programs.withdraw(), (done) -> {
-				this.seat = 0;
-				this.node = true;
-				next.run();
-			});
-		}
-
-		private void inBlock(Runnable next) {
-			if (this.inBlock) {
-				next.run();
-				return;
-			}
-			this.inBlock = true;
-			submit(Statements.begin(), (done) -> next.run());
-		}
-
-		private void end(boolean commit) {
-			if (!this.inBlock) {
-				say("done");
-				return;
-			}
-			this.inBlock = false;
-			submit(commit ? Statements.commit(null) : Statements.rollback(), (done) -> say("done"));
-		}
-
-		private <T> void submit(Statement<T> statement, Consumer<T> next) {
-			this.backend.submit(statement, (reply) -> {
-				if (reply.error() != null) {
-					say(LOST);
-				}
-				else {
-					next.accept(reply.result());
-				}
-			});
-		}
-
-		private void say(String answer) {
-			SimulatedElection.this.answers.put(this.number, answer);
+		@Override
+		public void abort() {
+			close("aborted");
 		}
 
 	}

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql.table;
 
 import java.util.function.Predicate;
 
+import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.RowLock;

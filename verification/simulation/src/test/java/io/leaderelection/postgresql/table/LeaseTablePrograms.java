@@ -28,6 +28,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;

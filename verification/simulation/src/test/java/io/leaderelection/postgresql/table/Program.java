@@ -19,6 +19,7 @@ package io.leaderelection.postgresql.table;
 import java.util.UUID;
 import java.util.function.Function;
 
+import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.RowLock;
 import io.leaderelection.simulation.server.SimRows;

@@ -21,7 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
@@ -29,7 +28,7 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
-import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.simulation.Texts;
 
 /**
  * Texts that stand for the programs of the statements of {@link LeaseTableSql}.
@@ -127,16 +126,6 @@ final class SimulatedLeaseTableSql extends LeaseTableSql {
 	@Override
 	String isHeld(String election, Term term, UUID token) {
 		return this.texts.add(() -> this.programs.isHeld(election, term, token));
-	}
-
-	/**
-	 * Gives each statement a text of its own.
-	 */
-	@FunctionalInterface
-	interface Texts {
-
-		String add(Supplier<Statement<Rows>> program);
-
 	}
 
 }

@@ -19,16 +19,15 @@ package io.leaderelection.postgresql.table;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
-import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.ServerClock;
@@ -52,7 +51,7 @@ final class SimulatedTable extends ComparedTable {
 
 	private final LeaseTablePrograms programs;
 
-	private final Map<String, Supplier<Statement<Rows>>> texts = new HashMap<>();
+	private final Texts texts = new Texts();
 
 	private final List<Backend> sessions = new ArrayList<>();
 
@@ -65,14 +64,8 @@ final class SimulatedTable extends ComparedTable {
 		for (int session = 0; session < TableCourse.SESSIONS; session++) {
 			this.sessions.add(Objects.requireNonNull(server.connect("session", "postgres", (end) -> {
 			})));
-			this.statements.add(new SimulatedLeaseTableSql(inspection, TIMEOUT_MILLIS, this.programs, this::add));
+			this.statements.add(new SimulatedLeaseTableSql(inspection, TIMEOUT_MILLIS, this.programs, this.texts));
 		}
-	}
-
-	private String add(Supplier<Statement<Rows>> program) {
-		String text = "statement " + this.texts.size();
-		this.texts.put(text, program);
-		return text;
 	}
 
 	@Override
@@ -82,7 +75,7 @@ final class SimulatedTable extends ComparedTable {
 
 	@Override
 	List<Map<String, @Nullable Object>> rows(int session, String text) throws SQLException {
-		return submit(session, Objects.requireNonNull(this.texts.get(text)).get()).list();
+		return submit(session, this.texts.program(text)).list();
 	}
 
 	@Override

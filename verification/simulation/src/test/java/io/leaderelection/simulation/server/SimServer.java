@@ -59,6 +59,8 @@ public final class SimServer {
 
 	private long timeline = 1;
 
+	private long startedAt;
+
 	/**
 	 * Create a primary that accepts connections.
 	 * @param events the virtual time
@@ -89,6 +91,7 @@ public final class SimServer {
 		this.lockTable = new LockTable(settings);
 		this.log = new WriteAheadLog(events, settings.walWriterDelayNanos(), this.table::flush);
 		this.lastPid = settings.firstPid();
+		this.startedAt = events.time();
 	}
 
 	/**
@@ -207,6 +210,7 @@ public final class SimServer {
 			throw new IllegalStateException("The server has not stopped");
 		}
 		this.running = true;
+		this.startedAt = this.events.time();
 	}
 
 	/**
@@ -249,6 +253,8 @@ public final class SimServer {
 	 */
 	public SimServer newStandby(ServerClock standbyClock) {
 		SimServer standby = new SimServer(this.events, standbyClock, this.pace, this.settings, this.systemIdentifier);
+		// Not at the same moment
+		standby.startedAt++;
 		replicateTo(standby);
 		return standby;
 	}
@@ -287,6 +293,13 @@ public final class SimServer {
 
 	public boolean isInRecovery() {
 		return this.log.isInRecovery();
+	}
+
+	/**
+	 * Return when the server was started.
+	 */
+	public long startedAt() {
+		return this.startedAt;
 	}
 
 	/**

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.postgresql.table;
+package io.leaderelection.simulation;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -25,17 +25,35 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of an answer: values by the names of their columns.
+ * An answer: the rows of the last statement, if it returns any, with values by the names
+ * of their columns, and a message.
  */
-final class Rows {
+public final class Rows {
 
 	private final List<Map<String, @Nullable Object>> rows = new ArrayList<>(1);
+
+	private final @Nullable String message;
+
+	public Rows() {
+		this(null);
+	}
+
+	private Rows(@Nullable String message) {
+		this.message = message;
+	}
+
+	/**
+	 * Return an answer that is a message.
+	 */
+	public static Rows message(String message) {
+		return new Rows(message);
+	}
 
 	/**
 	 * Return an answer of one row.
 	 * @param columns names and values, in turn
 	 */
-	static Rows of(@Nullable Object... columns) {
+	public static Rows of(@Nullable Object... columns) {
 		return new Rows().add(columns);
 	}
 
@@ -43,7 +61,7 @@ final class Rows {
 	 * Add a row.
 	 * @param columns names and values, in turn
 	 */
-	Rows add(@Nullable Object... columns) {
+	public Rows add(@Nullable Object... columns) {
 		Map<String, @Nullable Object> row = new LinkedHashMap<>();
 		for (int index = 0; index < columns.length; index += 2) {
 			row.put((String) Objects.requireNonNull(columns[index]), columns[index + 1]);
@@ -52,7 +70,11 @@ final class Rows {
 		return this;
 	}
 
-	List<Map<String, @Nullable Object>> list() {
+	public @Nullable String message() {
+		return this.message;
+	}
+
+	public List<Map<String, @Nullable Object>> list() {
 		return this.rows;
 	}
 

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.postgresql.table;
+package io.leaderelection.simulation;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
@@ -23,15 +23,17 @@ import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 
-import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.simulation.server.Statements;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -39,42 +41,93 @@ import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 
 /**
- * As much of a JDBC connection as the lease table needs, on a simulated connection. Each
- * text of a statement stands for a program. As with pgjdbc, a statement without an answer
- * ends the connection, and a connection that was lost is not closed before a statement
- * has failed.
+ * As much of a JDBC connection as elections need, on a simulated connection. Each text of
+ * a statement stands for a program. As with pgjdbc, a statement without an answer ends
+ * the connection, and a connection that was lost is not closed before a statement has
+ * failed.
  */
-final class SimulatedJdbc implements InvocationHandler {
+public final class SimulatedJdbc implements InvocationHandler {
 
 	private static final String CONNECTION_FAILURE = "08006";
 
 	private static final int FOREVER = 1_000_000;
 
-	private final SimulatedConnection connection;
+	private final Client client;
 
-	private final Programs programs;
+	private final Texts texts;
 
-	private boolean autoCommit;
+	private final boolean lent;
+
+	private boolean autoCommit = true;
 
 	private int timeoutMillis;
 
 	private boolean closed;
 
-	private SimulatedJdbc(SimulatedConnection connection, Programs programs, boolean autoCommit, int timeoutMillis) {
-		this.connection = connection;
-		this.programs = programs;
-		this.autoCommit = autoCommit;
+	/** Whether a transaction block is open. */
+	private boolean inBlock;
+
+	private SimulatedJdbc(Client client, Texts texts, boolean lent, int timeoutMillis) {
+		this.client = client;
+		this.texts = texts;
+		this.lent = lent;
 		this.timeoutMillis = timeoutMillis;
+	}
+
+	/**
+	 * Connect a node with the settings of a driver.
+	 * @param pooled whether to a pooler in transaction mode
+	 */
+	public static Connection connect(Node node, Properties driverSettings, boolean pooled, Texts texts)
+			throws SQLException {
+		long seconds = Long.parseLong(driverSettings.getProperty("connectTimeout"));
+		try {
+			SimulatedConnection client = SimulatedConnection.open(node, driverSettings.getProperty("ApplicationName"),
+					pooled, seconds * 1_000_000_000L);
+			return connection(client, texts, 1000 * Integer.parseInt(driverSettings.getProperty("socketTimeout")));
+		}
+		catch (BrokenException ex) {
+			throw new SQLException(ex.getMessage(), "08001", ex);
+		}
+		catch (InterruptedException ex) {
+			throw new SQLException("Interrupted", "08001", ex);
+		}
 	}
 
 	/**
 	 * Return a connection.
 	 * @param timeoutMillis how long a statement may take, or 0 for any time
 	 */
-	static Connection connection(SimulatedConnection connection, Programs programs, boolean autoCommit,
-			int timeoutMillis) {
-		return proxy(Connection.class, PGConnection.class,
-				new SimulatedJdbc(connection, programs, autoCommit, timeoutMillis));
+	public static Connection connection(Client client, Texts texts, int timeoutMillis) {
+		return proxy(new SimulatedJdbc(client, texts, false, timeoutMillis));
+	}
+
+	/**
+	 * Return a connection of the application, in a transaction that has begun.
+	 */
+	static Connection transaction(Client client, Texts texts) {
+		SimulatedJdbc jdbc = new SimulatedJdbc(client, texts, false, 0);
+		jdbc.autoCommit = false;
+		jdbc.inBlock = true;
+		return proxy(jdbc);
+	}
+
+	/**
+	 * Return a connection that a pool lends: its end is not that of the other one.
+	 */
+	public static Connection lend(Client client, Texts texts) {
+		return proxy(new SimulatedJdbc(client, texts, true, 0));
+	}
+
+	/**
+	 * Return the other side of a connection.
+	 */
+	public static Client client(Connection connection) {
+		return ((SimulatedJdbc) Proxy.getInvocationHandler(connection)).client;
+	}
+
+	private static Connection proxy(SimulatedJdbc handler) {
+		return proxy(Connection.class, PGConnection.class, handler);
 	}
 
 	private static <T> T proxy(Class<T> type, Class<?> other, InvocationHandler handler) {
@@ -96,6 +149,8 @@ final class SimulatedJdbc implements InvocationHandler {
 				this.autoCommit = (Boolean) arguments[0];
 				yield null;
 			}
+			case "commit" -> endBlock(Statements.commit(null));
+			case "rollback" -> endBlock(Statements.rollback());
 			case "getNetworkTimeout" -> this.timeoutMillis;
 			case "setNetworkTimeout" -> {
 				this.timeoutMillis = (Integer) arguments[1];
@@ -103,18 +158,20 @@ final class SimulatedJdbc implements InvocationHandler {
 			}
 			case "isWrapperFor" -> true;
 			case "unwrap" -> proxy;
-			case "getBackendPID" -> this.connection.backendPid();
+			case "getBackendPID" -> this.client.backendPid();
 			case "getNotifications" -> receive((arguments != null) ? (Integer) arguments[0] : 0);
 			case "isClosed" -> this.closed;
-			case "isValid" -> !this.connection.isBroken();
+			case "isValid" -> !this.client.isBroken();
 			case "close" -> {
 				this.closed = true;
-				this.connection.close("closed");
+				if (!this.lent) {
+					this.client.close("closed");
+				}
 				yield null;
 			}
 			case "abort" -> {
 				this.closed = true;
-				this.connection.abort();
+				this.client.abort();
 				yield null;
 			}
 			default -> throw new UnsupportedOperationException(method.getName());
@@ -123,7 +180,7 @@ final class SimulatedJdbc implements InvocationHandler {
 
 	private PGNotification[] receive(int millis) throws SQLException {
 		try {
-			return this.connection.takeNotices(millis * 1_000_000L)
+			return this.client.takeNotices(millis * 1_000_000L)
 				.stream()
 				.map((notice) -> proxy(PGNotification.class, AutoCloseable.class, (data, method, none) -> notice))
 				.toArray(PGNotification[]::new);
@@ -133,11 +190,26 @@ final class SimulatedJdbc implements InvocationHandler {
 		}
 	}
 
+	private @Nullable Object endBlock(Statement<?> end) throws SQLException {
+		if (this.inBlock) {
+			this.inBlock = false;
+			request(end);
+		}
+		return null;
+	}
+
 	private Rows run(String text, List<Object> parameters) throws SQLException {
+		if (!this.autoCommit && !this.inBlock) {
+			this.inBlock = true;
+			request(Statements.begin());
+		}
+		return request(this.texts.program(text, parameters, this.client));
+	}
+
+	private <T> T request(Statement<T> statement) throws SQLException {
 		long millis = (this.timeoutMillis != 0) ? this.timeoutMillis : FOREVER;
 		try {
-			return this.connection.request(this.programs.program(text, parameters, this.connection),
-					millis * 1_000_000);
+			return this.client.request(statement, millis * 1_000_000);
 		}
 		catch (SqlError ex) {
 			throw failure(ex);
@@ -161,13 +233,41 @@ final class SimulatedJdbc implements InvocationHandler {
 	}
 
 	/**
-	 * Provides the program for which a text stands.
+	 * The other side of a connection.
 	 */
-	@FunctionalInterface
-	interface Programs {
+	public interface Client {
 
-		Statement<Rows> program(String text, List<Object> parameters, SimulatedConnection connection)
-				throws SQLException;
+		/**
+		 * Return the process id that the server has told the driver, or 0 if a pooler is
+		 * between.
+		 */
+		int backendPid();
+
+		/**
+		 * Send a request and wait for its reply.
+		 * @param timeout how long to wait, in nanoseconds
+		 */
+		<T> T request(Statement<T> statement, long timeout) throws SqlError, BrokenException;
+
+		/**
+		 * Return the notifications that have arrived, or wait for one.
+		 * @param timeout how long to wait, in nanoseconds
+		 */
+		List<String> takeNotices(long timeout) throws BrokenException;
+
+		/**
+		 * The server sends a notification.
+		 */
+		void receive(String notice);
+
+		boolean isBroken();
+
+		void close(String reason);
+
+		/**
+		 * Close the connection on another thread.
+		 */
+		void abort();
 
 	}
 
@@ -190,7 +290,7 @@ final class SimulatedJdbc implements InvocationHandler {
 		public @Nullable Object invoke(Object proxy, java.lang.reflect.Method method, Object @Nullable [] arguments)
 				throws SQLException {
 			return switch (method.getName()) {
-				case "setString", "setLong" -> {
+				case "setString", "setLong", "setInt" -> {
 					this.parameters.add(arguments[1]);
 					yield null;
 				}
@@ -198,14 +298,19 @@ final class SimulatedJdbc implements InvocationHandler {
 					String text = (this.prepared != null) ? this.prepared : (String) arguments[0];
 					// Verifies privileges, which all roles have here
 					this.result = text.startsWith("EXPLAIN ") ? new Rows() : run(text, this.parameters);
-					yield method.getName().equals("execute") ? true : resultSet();
+					yield method.getName().equals("execute") ? hasRows() : resultSet();
 				}
 				case "getResultSet" -> resultSet();
 				case "getMoreResults" -> false;
 				case "getUpdateCount" -> -1;
+				case "getWarnings" -> (this.result.message() != null) ? new SQLWarning(this.result.message()) : null;
 				case "setQueryTimeout", "close" -> null;
 				default -> throw new UnsupportedOperationException(method.getName());
 			};
+		}
+
+		private boolean hasRows() {
+			return this.result.message() == null || !this.result.list().isEmpty();
 		}
 
 		private ResultSet resultSet() {
@@ -223,6 +328,8 @@ final class SimulatedJdbc implements InvocationHandler {
 
 		private Map<String, @Nullable Object> row = Map.of();
 
+		private @Nullable Object latest;
+
 		ResultHandler(Rows rows) {
 			this.rows = rows.list().iterator();
 		}
@@ -235,12 +342,16 @@ final class SimulatedJdbc implements InvocationHandler {
 					this.row = more ? this.rows.next() : Map.of();
 					yield more;
 				}
-				case "getString" -> (value(arguments[0]) != null) ? String.valueOf(value(arguments[0])) : null;
+				case "getString" -> {
+					Object value = value(arguments[0]);
+					yield (value != null) ? value.toString() : null;
+				}
 				case "getDouble" -> number(arguments[0]).doubleValue();
 				case "getLong" -> number(arguments[0]).longValue();
 				case "getInt" -> number(arguments[0]).intValue();
 				case "getBoolean" -> Boolean.TRUE.equals(value(arguments[0]));
 				case "getObject" -> value(arguments[0]);
+				case "wasNull" -> this.latest == null;
 				case "getTimestamp", "close" -> null;
 				default -> throw new UnsupportedOperationException(method.getName());
 			};
@@ -252,13 +363,11 @@ final class SimulatedJdbc implements InvocationHandler {
 		}
 
 		private @Nullable Object value(Object column) {
-			if (column instanceof Integer) {
-				return this.row.values().iterator().next();
-			}
-			if (!this.row.containsKey((String) column)) {
+			if (column instanceof String name && !this.row.containsKey(name)) {
 				throw new IllegalArgumentException("No column '" + column + "' in " + this.row);
 			}
-			return this.row.get((String) column);
+			this.latest = (column instanceof String name) ? this.row.get(name) : this.row.values().iterator().next();
+			return this.latest;
 		}
 
 	}

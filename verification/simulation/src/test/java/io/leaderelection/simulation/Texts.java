@@ -1,0 +1,141 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+import io.leaderelection.postgresql.DatabaseIdentity;
+import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.simulation.SimulatedJdbc.Client;
+import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.Sequence;
+import io.leaderelection.simulation.server.SqlError;
+import io.leaderelection.simulation.server.Statement;
+
+/**
+ * The texts of statements, each of which stands for a program on a simulated server: for
+ * those that inspect the server, their own, and for each other statement a text that is
+ * used once. A message may consist of several.
+ */
+public final class Texts {
+
+	/** The object id of the only database. */
+	public static final int DATABASE = 5;
+
+	private static final String SEPARATOR = ";";
+
+	private final Map<String, Program> known = new HashMap<>();
+
+	private final Map<String, Supplier<Statement<Rows>>> once = new HashMap<>();
+
+	private int count;
+
+	public Texts() {
+		answer(ServerInspection.VERSION, (backend, client) -> Rows.of("version", "PostgreSQL"));
+		answer(ServerInspection.INSPECT, (backend, client) -> inspect(backend));
+		answer(ServerInspection.TIMELINES, (backend, client) -> Rows.of("timelines", true));
+		answer(DatabaseIdentity.DATABASE, (backend, client) -> Rows.of("database", DATABASE, "control_system", true));
+		answer(DatabaseIdentity.CLUSTER,
+				(backend, client) -> Rows.of("system_identifier", backend.server().systemIdentifier()));
+	}
+
+	private static Rows inspect(Backend backend) {
+		return Rows.of("version", "PostgreSQL", "version_number", 180006, "pid", backend.pid(), "in_recovery",
+				backend.server().isInRecovery(), "role", "postgres", "database", DATABASE, "plpgsql", true, "denied",
+				"", "login", "postgres", "threshold", 1);
+	}
+
+	/**
+	 * Return a text for a program, to be used once.
+	 */
+	public String add(Supplier<Statement<Rows>> program) {
+		String text = ++this.count + SEPARATOR;
+		this.once.put(text, program);
+		return text;
+	}
+
+	/**
+	 * Set the program of a statement that has parameters.
+	 */
+	public void define(String text, Program program) {
+		this.known.put(text, program);
+	}
+
+	/**
+	 * Set the answer of a statement that reads or changes everything in one step.
+	 */
+	public void answer(String text, Step step) {
+		define(text, (parameters, client) -> new Statement<>() {
+
+			@Override
+			protected int step(int number, Backend backend) throws SqlError {
+				answer(step.run(backend, client));
+				return END;
+			}
+
+		});
+	}
+
+	Statement<Rows> program(String text, List<Object> parameters, Client client) {
+		Program program = this.known.get(text);
+		if (program != null) {
+			return program.statement(parameters, client);
+		}
+		return program(text);
+	}
+
+	/**
+	 * Return the program of a message, which is used once.
+	 */
+	public Statement<Rows> program(String text) {
+		List<Statement<Rows>> statements = Stream.of(text.split("(?<=" + SEPARATOR + ")")).map(this::once).toList();
+		return (statements.size() == 1) ? statements.get(0) : new Sequence<>(statements);
+	}
+
+	private Statement<Rows> once(String text) {
+		Supplier<Statement<Rows>> program = this.once.remove(text);
+		if (program == null) {
+			throw new IllegalArgumentException("There is no program for: " + text);
+		}
+		return program.get();
+	}
+
+	/**
+	 * Provides a statement.
+	 */
+	@FunctionalInterface
+	public interface Program {
+
+		Statement<Rows> statement(List<Object> parameters, Client client);
+
+	}
+
+	/**
+	 * The only step of a statement.
+	 */
+	@FunctionalInterface
+	public interface Step {
+
+		Rows run(Backend backend, Client client) throws SqlError;
+
+	}
+
+}
