@@ -64,7 +64,7 @@ enum BlindMistake {
 
 	/** G4, G5: the state before a transition is read before the lock is taken. */
 	STATE_BEFORE_LOCK(List.of("G5 events", "G4 hand-over", "G4 interrupt", "G6 liveness", "G2 trust", "G2 exclusion",
-			"G2 revocation"), "Election", """
+			"G2 revocation", "G6 stop"), "Election", """
 					return locked(() -> {
 						ElectionState before = this.state;
 					""", """

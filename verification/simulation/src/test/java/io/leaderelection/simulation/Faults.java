@@ -318,7 +318,13 @@ final class Faults {
 			case REQUEST -> node.spawn("request", node::request);
 			case HUNG_REQUEST -> {
 				node.setRequestsHanging(true);
-				lasts(this.world.between(World.MILLIS, 40 * World.SECONDS), () -> node.setRequestsHanging(false));
+				node.spawn("request", node::request);
+				lasts(this.world.between(World.SECONDS, 40 * World.SECONDS), () -> {
+					if (node.isUp()) {
+						node.spawn("request", node::request);
+					}
+					node.setRequestsHanging(false);
+				});
 			}
 			case RESTART -> node.stopAndStart(this.random.nextBoolean(), this.world.between(World.MILLIS, lease));
 			case SUSPEND -> node.suspendAndResume(this.world.between(World.MILLIS, 2 * lease));

@@ -144,7 +144,7 @@ final class FencedWork {
 		if (this.node.elector().hasInterrupted(leadership) && !Thread.currentThread().isInterrupted()) {
 			// All work is interrupted one after the other
 			this.scheduler.sleepUninterruptibly(SETTLED);
-			if (!Thread.currentThread().isInterrupted() && !this.node.process().isShort()) {
+			if (!Thread.currentThread().isInterrupted() && !this.node.process().wasShort(SETTLED)) {
 				this.world.invariants().violated("G4 interrupt", this.node + " has swallowed an interrupt");
 			}
 		}

@@ -651,7 +651,7 @@ final class Invariants {
 	void notInterrupted(Node node, Leadership leadership, long settled) {
 		Seen seen = seen(node);
 		if (leadership == seen.last && seen.lost && node.process().clock() - seen.endedAt > settled
-				&& this.scheduler.now() - seen.thawedAt > settled && !node.process().isShort()) {
+				&& this.scheduler.now() - seen.thawedAt > settled && !node.process().wasShort(settled)) {
 			violated("G4 interrupt",
 					node + " has not interrupted work in term " + leadership.getTerm() + ", which was lost");
 		}

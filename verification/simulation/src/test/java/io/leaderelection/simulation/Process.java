@@ -46,6 +46,8 @@ public final class Process {
 
 	private boolean threadShortage;
 
+	private long shortageChanged;
+
 	private long interruptTime;
 
 	private boolean interrupting;
@@ -95,6 +97,7 @@ public final class Process {
 	 */
 	void setMemoryShortage(int percent) {
 		this.memoryShortage = percent;
+		this.shortageChanged = this.scheduler.now();
 	}
 
 	/**
@@ -102,6 +105,7 @@ public final class Process {
 	 */
 	void setThreadShortage(boolean shortage) {
 		this.threadShortage = shortage;
+		this.shortageChanged = this.scheduler.now();
 	}
 
 	/**
@@ -127,6 +131,13 @@ public final class Process {
 
 	boolean isShort() {
 		return this.threadShortage || this.memoryShortage > 0;
+	}
+
+	/**
+	 * Return whether memory or threads are short, or were until a short time ago.
+	 */
+	boolean wasShort(long nanos) {
+		return isShort() || this.scheduler.now() - this.shortageChanged <= nanos;
 	}
 
 	/**

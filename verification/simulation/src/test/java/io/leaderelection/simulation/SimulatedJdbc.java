@@ -22,6 +22,7 @@ import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.util.ArrayList;
@@ -31,6 +32,7 @@ import java.util.Map;
 import java.util.Properties;
 
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
@@ -351,6 +353,9 @@ public final class SimulatedJdbc implements InvocationHandler {
 				case "getInt" -> number(arguments[0]).intValue();
 				case "getBoolean" -> Boolean.TRUE.equals(value(arguments[0]));
 				case "getObject" -> value(arguments[0]);
+				case "getMetaData" ->
+					proxy(ResultSetMetaData.class, AutoCloseable.class, (data, name, column) -> (column != null)
+							? List.copyOf(this.row.keySet()).get((Integer) column[0] - 1) : this.row.size());
 				case "wasNull" -> this.latest == null;
 				case "getTimestamp", "close" -> null;
 				default -> throw new UnsupportedOperationException(method.getName());
@@ -366,7 +371,8 @@ public final class SimulatedJdbc implements InvocationHandler {
 			if (column instanceof String name && !this.row.containsKey(name)) {
 				throw new IllegalArgumentException("No column '" + column + "' in " + this.row);
 			}
-			this.latest = (column instanceof String name) ? this.row.get(name) : this.row.values().iterator().next();
+			this.latest = (column instanceof String name) ? this.row.get(name)
+					: new ArrayList<>(this.row.values()).get((Integer) column - 1);
 			return this.latest;
 		}
 

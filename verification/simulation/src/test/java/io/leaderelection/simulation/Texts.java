@@ -26,6 +26,7 @@ import io.leaderelection.postgresql.DatabaseIdentity;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.simulation.SimulatedJdbc.Client;
 import io.leaderelection.simulation.server.Backend;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.Sequence;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;

@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql.advisory;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,7 +30,9 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.ElectionOperation.Kind;
-import io.leaderelection.simulation.server.ComparedServer;
+import io.leaderelection.simulation.ComparedSessions;
+import io.leaderelection.simulation.RealServer;
+import io.leaderelection.simulation.SimulatedServer;
 import io.leaderelection.simulation.server.Seeds;
 import io.leaderelection.simulation.server.Seeds.SeededTest;
 import io.leaderelection.testsupport.Mutant;
@@ -140,11 +143,8 @@ class ElectionComparisonTests {
 				List.of(standbys + " standbys, priorities " + Arrays.toString(priorities)));
 		ElectionCourse course = new ElectionCourse(random);
 		this.now = random.nextInt();
-		try (ComparedElection simulated = new SimulatedElection(keys, standbys, priorities,
-				new Random(random.nextLong()), ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()), mutant,
-				this.platform);
-				ComparedElection real = new RealElection(keys, standbys, priorities, ComparedServer.SERVER,
-						this.platform)) {
+		try (ComparedElection simulated = simulated(keys, standbys, priorities, random, mutant);
+				ComparedElection real = real(keys, standbys, priorities)) {
 			long tenseSince = System.nanoTime();
 			Set<Integer> uncertain = new HashSet<>();
 			for (int count = 0; count < OPERATIONS; count++) {
@@ -157,7 +157,7 @@ class ElectionComparisonTests {
 				SortedMap<Integer, String> answers = real.run(operation);
 				history.add("  " + answers);
 				SortedMap<Integer, String> expected = simulated.run(operation);
-				if (System.nanoTime() - tenseSince > TENSE_NANOS || !real.pidsAreInOrder()) {
+				if (System.nanoTime() - tenseSince > TENSE_NANOS || !real.hasPidsInOrder()) {
 					this.discarded++;
 					return;
 				}
@@ -178,13 +178,29 @@ class ElectionComparisonTests {
 					});
 					tolerateDelay(expected, answers);
 				}
-				uncertain.removeIf((session) -> !ComparedElection.WAITS.equals(answers.get(session)));
+				uncertain.removeIf((session) -> !ComparedSessions.WAITS.equals(answers.get(session)));
 				assertThat(expected).as(String.join("\n", history)).isEqualTo(answers);
 				assertThat(simulated.locks()).as(String.join("\n", history)).isEqualTo(real.locks());
 				course.follow(operation, answers);
 				this.operations++;
 			}
 		}
+	}
+
+	private ComparedElection simulated(ElectionKeys keys, int standbys, int[] priorities, Random random, Mutant mutant)
+			throws SQLException {
+		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()),
+				RealServer.SETTINGS.withPartitionSeed(random.nextInt()));
+		AdvisoryLockPrograms programs = new AdvisoryLockPrograms(keys, mutant);
+		programs.addTo(server.texts(), null);
+		return new ComparedElection(keys, standbys, priorities, server, (settings) -> new SimulatedStore(keys, programs,
+				server.texts(), settings, server::connect, null, this.platform));
+	}
+
+	private ComparedElection real(ElectionKeys keys, int standbys, int[] priorities) throws SQLException {
+		RealServer server = new RealServer();
+		return new ComparedElection(keys, standbys, priorities, server,
+				(settings) -> new AdvisoryLockStore(settings, keys, 0, false, server::connect, null, this.platform));
 	}
 
 	private static String withoutConclusion(Integer session, String answer) {

@@ -21,6 +21,7 @@ import java.util.Random;
 import java.util.SortedMap;
 
 import io.leaderelection.postgresql.advisory.ElectionOperation.Kind;
+import io.leaderelection.simulation.ComparedSessions;
 
 /**
  * Chooses operations that make sense for what nodes and transactions do at present.
@@ -146,7 +147,7 @@ final class ElectionCourse {
 			else if (answer.equals(ComparedElection.LOST) && operation.kind() != Kind.TERMINATE) {
 				this.nodes[each] = Node.RELEASED;
 			}
-			else if (each < NODES && !answer.equals(ComparedElection.WAITS)) {
+			else if (each < NODES && !answer.equals(ComparedSessions.WAITS)) {
 				this.nodes[each] = switch (this.nodes[each]) {
 					case WAITING -> Node.FOLLOWING;
 					case AT_BARRIER -> Node.ELECTED;
@@ -167,8 +168,8 @@ final class ElectionCourse {
 			case CLOSE, TERMINATE, EXPIRE -> Node.CLOSED;
 			case BECOME_CANDIDATE -> "admitted false".equals(answer) ? before : Node.FOLLOWING;
 			case WITHDRAW -> Node.OPEN;
-			case ACQUIRE -> ComparedElection.WAITS.equals(answer) ? Node.WAITING : before;
-			case PASS_BARRIER -> ComparedElection.WAITS.equals(answer) ? Node.AT_BARRIER : before;
+			case ACQUIRE -> ComparedSessions.WAITS.equals(answer) ? Node.WAITING : before;
+			case PASS_BARRIER -> ComparedSessions.WAITS.equals(answer) ? Node.AT_BARRIER : before;
 			case RELEASE -> Node.RELEASED;
 			default -> before;
 		};

@@ -21,11 +21,11 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.LockRow;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;

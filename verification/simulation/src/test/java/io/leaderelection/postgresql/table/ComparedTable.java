@@ -16,26 +16,36 @@
 
 package io.leaderelection.postgresql.table;
 
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.simulation.ComparedServer;
+import io.leaderelection.simulation.ComparedSessions;
+import io.leaderelection.simulation.server.Statements;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sessions that use the lease table of a server, simulated or real.
+ * Sessions that use the lease table of a server.
  */
-abstract class ComparedTable implements AutoCloseable {
+final class ComparedTable implements AutoCloseable {
 
 	static final String ERROR = "error ";
 
@@ -58,6 +68,12 @@ abstract class ComparedTable implements AutoCloseable {
 	private static final List<String> LEFT_OUT = List.of("since", "application_name", "role", "set_config",
 			"pg_notify");
 
+	private final ComparedServer server;
+
+	private final LeaseTableSql sql;
+
+	private final ComparedSessions sessions;
+
 	private final Map<Integer, LeaseRow> observed = new HashMap<>();
 
 	private final List<Takeover> takeovers = new ArrayList<>();
@@ -66,17 +82,33 @@ abstract class ComparedTable implements AutoCloseable {
 
 	private int joined;
 
+	ComparedTable(ComparedServer server, LeaseTableSql sql) throws Exception {
+		this.server = server;
+		this.sql = sql;
+		this.sessions = new ComparedSessions(server);
+		for (int number = 0; number < TableCourse.SESSIONS; number++) {
+			int opened = number;
+			this.sessions.open(opened, () -> {
+				this.sessions.opened(opened, server.connect(new Properties()));
+				return "opened";
+			});
+			this.sessions.answers();
+		}
+	}
+
 	/**
 	 * Run an operation.
 	 * @return the words for its answer, in which nothing depends on the server
 	 */
-	final String run(TableOperation operation) throws Exception {
-		try {
-			return answer(operation);
-		}
-		catch (SQLException ex) {
-			return ERROR + ex.getSQLState();
-		}
+	String run(TableOperation operation) throws Exception {
+		return this.sessions.call(operation.session(), () -> {
+			try {
+				return answer(operation);
+			}
+			catch (SQLException ex) {
+				return ERROR + ex.getSQLState();
+			}
+		});
 	}
 
 	private String answer(TableOperation operation) throws Exception {
@@ -84,7 +116,6 @@ abstract class ComparedTable implements AutoCloseable {
 		String election = ELECTIONS.get(operation.election());
 		UUID token = token(operation.token());
 		Takeover takeover = (operation.term() < this.takeovers.size()) ? this.takeovers.get(operation.term()) : null;
-		LeaseTableSql sql = sql(session);
 		// Now and then as if the server had been promoted
 		long timeline = (operation.beat() % 8 == 0) ? TIMELINE + 1 : TIMELINE;
 		return switch (operation.kind()) {
@@ -92,28 +123,29 @@ abstract class ComparedTable implements AutoCloseable {
 			case TRANSACTION_ID -> control(session, Control.TRANSACTION_ID);
 			case COMMIT -> control(session, Control.COMMIT);
 			case ROLLBACK -> control(session, Control.ROLLBACK);
-			case INSERT -> words(rows(session, sql.insert(election)));
+			case INSERT -> words(rows(session, this.sql.insert(election)));
 			case JOIN -> {
 				UUID joining = token(this.joined++);
-				yield words(
-						rows(session, sql.join(new Identity(joining, "node-" + this.joined, LEASE_MILLIS, "host", 1))));
+				yield words(rows(session,
+						this.sql.join(new Identity(joining, "node-" + this.joined, LEASE_MILLIS, "host", 1))));
 			}
 			case READ -> round(session, election, token, 0);
 			case RAISE -> round(session, election, token, operation.beat());
 			case EXPIRE -> expire(session, token, operation.beat(), timeline);
 			case TAKE_OVER -> takeOver(session, election, token, operation.beat(), timeline);
-			case LOCKERS -> words(rows(session, sql.lockers(election, LEASE_MILLIS)));
+			case LOCKERS -> words(rows(session, this.sql.lockers(election, LEASE_MILLIS)));
 			case RELEASE -> words(rows(session,
-					sql.release(takeover.election(), takeover.term(), takeover.token(), operation.flag())));
-			case REQUEST -> words(rows(session, sql.requestResignation(takeover.election(), token,
+					this.sql.release(takeover.election(), takeover.term(), takeover.token(), operation.flag())));
+			case REQUEST -> words(rows(session, this.sql.requestResignation(takeover.election(), token,
 					operation.flag() ? takeover.term().transactionId() : 0, "test")));
 			case REGISTER ->
-				words(rows(session, sql.register(token, (operation.flag() ? ELECTIONS : List.of(election)).stream()
+				words(rows(session, this.sql.register(token, (operation.flag() ? ELECTIONS : List.of(election)).stream()
 					.collect(Collectors.toMap((each) -> each, (each) -> NodeProfile.DEFAULT)))));
-			case CANDIDATES -> words(rows(session, sql.candidates(List.of(election))));
-			case LEAVE -> words(rows(session, sql.leave(token, operation.beat())));
+			case CANDIDATES -> words(rows(session, this.sql.candidates(List.of(election))));
+			case LEAVE -> words(rows(session, this.sql.leave(token, operation.beat())));
 			case FENCE -> words(fence(session, takeover.election(), takeover.term(), takeover.token()));
-			case IS_HELD -> words(rows(session, sql.isHeld(takeover.election(), takeover.term(), takeover.token())));
+			case IS_HELD ->
+				words(rows(session, this.sql.isHeld(takeover.election(), takeover.term(), takeover.token())));
 		};
 	}
 
@@ -121,13 +153,8 @@ abstract class ComparedTable implements AutoCloseable {
 		return new UUID(0, number);
 	}
 
-	private String control(int session, Control control) throws Exception {
-		run(session, control);
-		return control.toString();
-	}
-
 	private String round(int session, String election, UUID token, long beat) throws Exception {
-		List<Map<String, @Nullable Object>> rows = rows(session, sql(session).round(token, beat, ELECTIONS));
+		List<Map<String, @Nullable Object>> rows = rows(session, this.sql.round(token, beat, ELECTIONS));
 		rows.stream()
 			.filter((row) -> election.equals(row.get("election")) && row.get("term") != null)
 			.forEach((row) -> this.observed.put(session, observe(row)));
@@ -152,8 +179,8 @@ abstract class ComparedTable implements AutoCloseable {
 	private String expire(int session, UUID token, long beat, long timeline) throws Exception {
 		LeaseRow row = this.observed.get(session);
 		LeaseRow.Session owner = (row != null) ? row.session() : null;
-		return words(rows(session, (owner != null) ? sql(session).expire(row.owner(), owner.beat(), timeline)
-				: sql(session).expire(token, beat, timeline)));
+		return words(rows(session, (owner != null) ? this.sql.expire(row.owner(), owner.beat(), timeline)
+				: this.sql.expire(token, beat, timeline)));
 	}
 
 	/**
@@ -164,8 +191,7 @@ abstract class ComparedTable implements AutoCloseable {
 		if (row == null) {
 			return round(session, election, token, 0);
 		}
-		List<Map<String, @Nullable Object>> rows = rows(session,
-				sql(session).takeOver(row, timeline, KEYS, token, beat));
+		List<Map<String, @Nullable Object>> rows = rows(session, this.sql.takeOver(row, timeline, KEYS, token, beat));
 		long term = number(rows.get(0), "term");
 		if (term == 0) {
 			return words(rows);
@@ -190,7 +216,7 @@ abstract class ComparedTable implements AutoCloseable {
 
 	private String words(String column, @Nullable Object value) {
 		if (column.equals("pid") && value != null) {
-			return "session " + session(((Number) value).intValue());
+			return "session " + this.sessions.number(((Number) value).intValue());
 		}
 		if (column.equals("raised") || column.equals("request")) {
 			// Null if it was not to be raised. Of several requests, any one is shown
@@ -201,38 +227,68 @@ abstract class ComparedTable implements AutoCloseable {
 				: String.valueOf(value);
 	}
 
-	/**
-	 * Return the statements of a session.
-	 */
-	abstract LeaseTableSql sql(int session);
+	private List<Map<String, @Nullable Object>> rows(int session, String text) throws SQLException {
+		return Jdbc.rows(this.sessions.connection(session), text, ComparedTable::row);
+	}
 
-	/**
-	 * Return the rows of a statement.
-	 */
-	abstract List<Map<String, @Nullable Object>> rows(int session, String text) throws Exception;
+	private static Map<String, @Nullable Object> row(ResultSet result) throws SQLException {
+		Map<String, @Nullable Object> row = new LinkedHashMap<>();
+		for (int column = 1; column <= result.getMetaData().getColumnCount(); column++) {
+			row.put(result.getMetaData().getColumnLabel(column), result.getObject(column));
+		}
+		return row;
+	}
 
-	/**
-	 * Return the rows of {@link LeaseTableSql#fence()}.
-	 */
-	abstract List<Map<String, @Nullable Object>> fence(int session, String election, Term term, UUID token)
-			throws Exception;
+	private List<Map<String, @Nullable Object>> fence(int session, String election, Term term, UUID token)
+			throws SQLException {
+		try (PreparedStatement fence = this.sessions.connection(session).prepareStatement(this.sql.fence())) {
+			fence.setString(1, LEASE_MILLIS + "ms");
+			fence.setString(2, election);
+			fence.setLong(3, term.transactionId());
+			fence.setLong(4, term.timeline());
+			fence.setString(5, token.toString());
+			try (ResultSet result = fence.executeQuery()) {
+				result.next();
+				return List.of(row(result));
+			}
+		}
+	}
 
-	abstract void run(int session, Control control) throws Exception;
-
-	/**
-	 * Return the number of the session with a process id.
-	 */
-	abstract @Nullable Integer session(int pid);
+	private String control(int session, Control control) throws SQLException {
+		try (Statement statement = this.sessions.connection(session).createStatement()) {
+			statement.execute(this.server.text(control.sql, control.program));
+		}
+		return control.toString();
+	}
 
 	@Override
-	public abstract void close() throws Exception;
+	public void close() throws Exception {
+		this.sessions.close();
+	}
 
 	/**
 	 * A statement of a transaction of leader work.
 	 */
 	enum Control {
 
-		BEGIN, BEGIN_REPEATABLE_READ, TRANSACTION_ID, COMMIT, ROLLBACK
+		BEGIN("BEGIN ISOLATION LEVEL READ COMMITTED", Statements::begin),
+
+		BEGIN_REPEATABLE_READ("BEGIN ISOLATION LEVEL REPEATABLE READ", () -> Statements.begin(true)),
+
+		TRANSACTION_ID("SELECT pg_current_xact_id()", () -> Statements.transactionId(false)),
+
+		COMMIT("COMMIT", () -> Statements.commit(null)),
+
+		ROLLBACK("ROLLBACK", Statements::rollback);
+
+		private final String sql;
+
+		private final Supplier<io.leaderelection.simulation.server.Statement<?>> program;
+
+		Control(String sql, Supplier<io.leaderelection.simulation.server.Statement<?>> program) {
+			this.sql = sql;
+			this.program = program;
+		}
 
 	}
 

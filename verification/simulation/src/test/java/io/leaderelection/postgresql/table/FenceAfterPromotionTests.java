@@ -22,9 +22,9 @@ import java.util.Objects;
 import java.util.UUID;
 
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
-import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;

@@ -18,10 +18,10 @@ package io.leaderelection.postgresql.table;
 
 import java.util.function.Predicate;
 
-import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.RowLock;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;

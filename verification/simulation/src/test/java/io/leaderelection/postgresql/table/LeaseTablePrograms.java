@@ -28,11 +28,12 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
-import io.leaderelection.simulation.Rows;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.RowLock;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.SimRows;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SimTable;
@@ -57,6 +58,17 @@ final class LeaseTablePrograms {
 
 	LeaseTablePrograms(Mutant mutant) {
 		this.mutant = mutant;
+	}
+
+	/**
+	 * Add the statement of the fence, which has parameters.
+	 */
+	void addTo(Texts texts) {
+		texts.define(SimulatedLeaseTableSql.FENCE, (parameters, client) -> {
+			String idle = (String) parameters.get(0);
+			return fence((String) parameters.get(1), (Long) parameters.get(2), (Long) parameters.get(3),
+					UUID.fromString((String) parameters.get(4)), Long.parseLong(idle.substring(0, idle.length() - 2)));
+		});
 	}
 
 	Statement<Rows> join(Identity identity) {

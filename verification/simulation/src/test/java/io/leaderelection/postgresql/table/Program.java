@@ -19,9 +19,9 @@ package io.leaderelection.postgresql.table;
 import java.util.UUID;
 import java.util.function.Function;
 
-import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.RowLock;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.SimRows;
 import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.NodeRow;

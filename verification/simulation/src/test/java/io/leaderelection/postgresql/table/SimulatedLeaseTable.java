@@ -19,7 +19,6 @@ package io.leaderelection.postgresql.table;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -32,9 +31,9 @@ import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.ObservedStore;
-import io.leaderelection.simulation.Rows;
 import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.Texts;
+import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.Timeout;
 import io.leaderelection.testsupport.Mutant;
 import org.slf4j.LoggerFactory;
@@ -81,11 +80,7 @@ public final class SimulatedLeaseTable {
 			backend.set(Timeout.IDLE_SESSION, 30_000, false);
 			return Rows.of("timeout", "30000");
 		});
-		this.texts.define(SimulatedLeaseTableSql.FENCE, (parameters, client) -> {
-			String idle = (String) parameters.get(0);
-			return this.programs.fence((String) parameters.get(1), (Long) parameters.get(2), (Long) parameters.get(3),
-					UUID.fromString((String) parameters.get(4)), Long.parseLong(idle.substring(0, idle.length() - 2)));
-		});
+		this.programs.addTo(this.texts);
 	}
 
 	private static Rows tables() {

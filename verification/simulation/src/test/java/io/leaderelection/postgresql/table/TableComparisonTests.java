@@ -16,6 +16,8 @@
 
 package io.leaderelection.postgresql.table;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -23,9 +25,14 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 
+import io.leaderelection.postgresql.LeaseTableShape;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
+import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.postgresql.table.TableOperation.Kind;
-import io.leaderelection.simulation.server.ComparedServer;
+import io.leaderelection.simulation.RealServer;
+import io.leaderelection.simulation.SimulatedServer;
 import io.leaderelection.simulation.server.Seeds;
+import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.testsupport.Mutant;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -91,9 +98,16 @@ class TableComparisonTests {
 	private void compare(Random random, Mutant mutant) throws Exception {
 		List<String> history = new ArrayList<>();
 		TableCourse course = new TableCourse(random);
-		try (RealTable real = new RealTable("compared_" + ++this.tables, ComparedServer.SERVER);
-				ComparedTable simulated = new SimulatedTable(new Random(random.nextLong()), real.inspection(),
-						mutant)) {
+		Tables named = Tables.named("public.compared_" + ++this.tables);
+		RealServer.SERVER.execute(LeaseTableShape.script(named.elections()));
+		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()), ServerSettings.DEFAULTS);
+		LeaseTablePrograms programs = new LeaseTablePrograms(mutant);
+		programs.addTo(server.texts());
+		ServerInspection inspection = inspection();
+		try (ComparedTable real = new ComparedTable(new RealServer(),
+				new LeaseTableSql(named, inspection, ComparedTable.TIMEOUT_MILLIS));
+				ComparedTable simulated = new ComparedTable(server, new SimulatedLeaseTableSql(inspection,
+						ComparedTable.TIMEOUT_MILLIS, programs, server.texts()))) {
 			for (int count = 0; count < OPERATIONS; count++) {
 				TableOperation operation = course.next();
 				history.add(operation.toString());
@@ -106,6 +120,13 @@ class TableComparisonTests {
 				course.follow(operation, answer);
 				this.operations++;
 			}
+		}
+		RealServer.SERVER.execute("DROP TABLE " + named.elections() + ", " + named.nodes() + ", " + named.candidates());
+	}
+
+	private static ServerInspection inspection() throws SQLException {
+		try (Connection connection = RealServer.SERVER.connect()) {
+			return ServerInspection.inspect(connection);
 		}
 	}
 

@@ -19,6 +19,7 @@ package io.leaderelection.simulation.server;
 import java.util.ArrayList;
 import java.util.List;
 
+import io.leaderelection.simulation.RealServer;
 import io.leaderelection.simulation.server.Operation.Kind;
 import io.leaderelection.simulation.server.Scene.TooSlowException;
 import org.junit.jupiter.api.Tag;
@@ -83,7 +84,7 @@ class EventComparisonTests {
 			scene.awaitWaiting("waiter");
 			return List.of(scene.run("other", share), scene.run("holder", share), scene.run("holder", tryLock()));
 		});
-		boolean goesAhead = ComparedServer.SETTINGS.version() >= 17;
+		boolean goesAhead = RealServer.SETTINGS.version() >= 17;
 		assertThat(transcript).containsExactly("false", "true", Boolean.toString(goesAhead));
 	}
 
@@ -191,7 +192,7 @@ class EventComparisonTests {
 	 */
 	@Test
 	void endOfSessionIsCounted() throws Exception {
-		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		List<String> transcript = compare((scene) -> {
 			scene.connect("observer");
 			scene.connect("terminated");
@@ -216,7 +217,7 @@ class EventComparisonTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void clientThatHasLeftDuringItsStatementIsCounted(boolean check) throws Exception {
-		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		List<String> transcript = compare((scene) -> {
 			scene.connect("observer");
 			scene.connect("holder");
@@ -239,7 +240,7 @@ class EventComparisonTests {
 	 */
 	@Test
 	void transactionReadsCountersOnce() throws Exception {
-		assumeThat(ComparedServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
+		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		Operation endings = Operation.of(Kind.ENDINGS);
 		List<String> transcript = compare((scene) -> {
 			scene.connect("observer");
@@ -271,8 +272,8 @@ class EventComparisonTests {
 
 	private static List<String> compare(Script script) throws Exception {
 		for (int tries = 1;; tries++) {
-			try (Scene simulated = new SimulatedScene(ComparedServer.SETTINGS);
-					Scene real = new RealScene(ComparedServer.SERVER)) {
+			try (Scene simulated = new SimulatedScene(RealServer.SETTINGS);
+					Scene real = new RealScene(RealServer.SERVER)) {
 				List<String> transcript = script.run(real);
 				assertThat(script.run(simulated)).isEqualTo(transcript);
 				return transcript;

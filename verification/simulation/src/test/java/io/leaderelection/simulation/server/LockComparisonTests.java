@@ -16,12 +16,21 @@
 
 package io.leaderelection.simulation.server;
 
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import java.util.Random;
 import java.util.SortedMap;
+import java.util.SortedSet;
 
+import io.leaderelection.simulation.ComparedServer;
+import io.leaderelection.simulation.ComparedSessions;
+import io.leaderelection.simulation.RealServer;
+import io.leaderelection.simulation.SimulatedServer;
 import io.leaderelection.simulation.server.Operation.Kind;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -64,9 +73,9 @@ class LockComparisonTests {
 	private void compare(Random random) throws Exception {
 		List<String> history = new ArrayList<>();
 		Course course = new Course(random);
-		try (ComparedSessions simulated = new SimulatedSessions(new Random(random.nextLong()),
-				ComparedServer.SETTINGS.withPartitionSeed(random.nextInt()), LOCK_TIMEOUT_MILLIS);
-				ComparedSessions real = new RealSessions(ComparedServer.SERVER, LOCK_TIMEOUT_MILLIS)) {
+		try (Compared simulated = new Compared(new SimulatedServer(new Random(random.nextLong()),
+				RealServer.SETTINGS.withPartitionSeed(random.nextInt())));
+				Compared real = new Compared(new RealServer())) {
 			for (int count = 0; count < OPERATIONS; count++) {
 				Operation operation = course.next();
 				history.add(operation.toString());
@@ -74,12 +83,94 @@ class LockComparisonTests {
 				history.add("  " + answers);
 				assertThat(simulated.run(operation)).as(String.join("\n", history)).isEqualTo(answers);
 				assertThat(simulated.locks()).as(String.join("\n", history)).isEqualTo(real.locks());
-				if (ComparedServer.SETTINGS.version() >= 15) {
-					assertThat(simulated.endings()).as(String.join("\n", history)).isEqualTo(real.endings());
+				if (RealServer.SETTINGS.version() >= 15) {
+					assertThat(simulated.server.endings()).as(String.join("\n", history))
+						.isEqualTo(real.server.endings());
 				}
 				course.follow(operation, answers);
 			}
 		}
+	}
+
+	/**
+	 * Sessions on a server, of which one has a lock timeout.
+	 */
+	private static final class Compared implements AutoCloseable {
+
+		private static final int IMPATIENT = 0;
+
+		private final ComparedServer server;
+
+		private final ComparedSessions sessions;
+
+		private final long base;
+
+		Compared(ComparedServer server) throws SQLException {
+			this.server = server;
+			this.sessions = new ComparedSessions(server);
+			this.base = server.nextTransactionId();
+		}
+
+		SortedMap<Integer, String> run(Operation operation) throws Exception {
+			int number = operation.session();
+			switch (operation.kind()) {
+				case CONNECT -> this.sessions.open(number, () -> connect(number));
+				case DISCONNECT -> this.sessions.close(number, number == IMPATIENT);
+				case TERMINATE -> this.sessions.terminate(number);
+				case CANCEL -> this.sessions.cancel(number);
+				default -> this.sessions.start(number, number != IMPATIENT, () -> execute(operation));
+			}
+			return this.sessions.answers();
+		}
+
+		SortedSet<String> locks() throws SQLException {
+			return this.sessions.locks(LockKey::toString);
+		}
+
+		private String connect(int number) throws SQLException {
+			Connection connection = this.server.connect(new Properties());
+			if (number == IMPATIENT) {
+				execute(connection,
+						this.server.text("SET lock_timeout = " + LOCK_TIMEOUT_MILLIS,
+								() -> Statements.set(Timeout.LOCK, LOCK_TIMEOUT_MILLIS, false)),
+						Operation.of(Kind.BEGIN));
+			}
+			this.sessions.opened(number, connection);
+			return "connected";
+		}
+
+		private String execute(Operation operation) {
+			return execute(this.sessions.connection(operation.session()),
+					this.server.text(operation.sql(), operation::statement), operation);
+		}
+
+		private String execute(Connection connection, String text, Operation operation) {
+			try (java.sql.Statement statement = connection.createStatement()) {
+				statement.execute(text);
+				if (!operation.hasResult()) {
+					return "done";
+				}
+				try (ResultSet row = statement.getResultSet()) {
+					row.next();
+					return operation.isTransactionId() ? Long.toString(row.getLong(1) - this.base)
+							: Boolean.toString(row.getBoolean(1));
+				}
+			}
+			catch (SQLException ex) {
+				String state = String.valueOf(ex.getSQLState());
+				if (state.startsWith("08") || state.equals("57P01")) {
+					return "ended";
+				}
+				// The driver complains about a commit that rolls back
+				return (operation.kind() == Kind.COMMIT && state.equals("25P02")) ? "done" : state;
+			}
+		}
+
+		@Override
+		public void close() throws Exception {
+			this.sessions.close();
+		}
+
 	}
 
 	/**

@@ -110,8 +110,7 @@ final class RealScene implements Scene {
 		}
 		catch (SQLException ex) {
 			String state = String.valueOf(ex.getSQLState());
-			return (state.startsWith("08") || state.startsWith("57P") || state.equals("25P03")) ? ComparedSessions.ENDED
-					: state;
+			return (state.startsWith("08") || state.startsWith("57P") || state.equals("25P03")) ? ENDED : state;
 		}
 	}
 

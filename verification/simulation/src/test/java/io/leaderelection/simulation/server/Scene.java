@@ -23,6 +23,9 @@ import java.sql.SQLException;
  */
 interface Scene extends AutoCloseable {
 
+	/** What a session says that has ended during its statement. */
+	String ENDED = "ended";
+
 	void connect(String session) throws SQLException;
 
 	/**

@@ -125,7 +125,7 @@ public final class SimServer {
 	/**
 	 * Return how many sessions the server has ended.
 	 */
-	Endings endings() {
+	public Endings endings() {
 		return this.endings;
 	}
 

@@ -39,8 +39,7 @@ final class SimulatedScene implements Scene {
 
 	@Override
 	public void connect(String session) {
-		this.backends.put(session,
-				this.server.connect(session, "postgres", (end) -> this.answers.put(session, ComparedSessions.ENDED)));
+		this.backends.put(session, this.server.connect(session, "postgres", (end) -> this.answers.put(session, ENDED)));
 	}
 
 	@Override
@@ -63,7 +62,7 @@ final class SimulatedScene implements Scene {
 	public String answer(String session) {
 		await(() -> !this.answers.get(session).isEmpty());
 		String answer = this.answers.get(session);
-		if (!answer.equals(ComparedSessions.ENDED)) {
+		if (!answer.equals(ENDED)) {
 			this.answers.remove(session);
 		}
 		return answer;

@@ -145,6 +145,37 @@ public final class Statements {
 		return run((backend) -> backend.sleep(millis * 1_000_000));
 	}
 
+	/**
+	 * Return a statement whose answer is a row with the result of another one.
+	 */
+	public static Statement<Rows> rows(Statement<?> statement) {
+		return new Statement<>() {
+
+			@Override
+			protected int step(int step, Backend backend) throws SqlError {
+				return next(statement.step(step, backend));
+			}
+
+			@Override
+			protected int handle(int step, SqlError error, Backend backend) throws SqlError {
+				return next(statement.handle(step, error, backend));
+			}
+
+			private int next(int next) {
+				if (next == END) {
+					answer(Rows.of("result", statement.result()));
+				}
+				return next;
+			}
+
+			@Override
+			protected boolean endsTransaction() {
+				return statement.endsTransaction();
+			}
+
+		};
+	}
+
 	private static Statement<Void> run(Command command) {
 		return new Single<>() {
 

@@ -14,32 +14,27 @@
  * limitations under the License.
  */
 
-package io.leaderelection.postgresql.advisory;
+package io.leaderelection.simulation;
 
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Properties;
 import java.util.Random;
 import java.util.Set;
-import java.util.SortedSet;
-import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.Platform;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
-import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.SimulatedJdbc.Client;
-import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Backend;
-import io.leaderelection.simulation.server.LockMode;
+import io.leaderelection.simulation.server.LockVisitor;
 import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
@@ -49,26 +44,19 @@ import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
 import io.leaderelection.simulation.server.VirtualTime;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An election on the simulated server, which one thread runs: that of the test. The
- * others hand their requests to it.
+ * A simulated {@link ComparedServer}. One thread runs it, to which the others hand their
+ * requests.
  */
-final class SimulatedElection extends ComparedElection {
+public final class SimulatedServer implements ComparedServer {
 
 	private static final long MILLISECOND = 1_000_000;
 
 	private final VirtualTime time = new VirtualTime();
 
-	private final ElectionKeys keys;
-
-	private final Platform platform;
-
 	private final SimServer server;
-
-	private final AdvisoryLockPrograms programs;
 
 	private final Texts texts = new Texts();
 
@@ -77,74 +65,72 @@ final class SimulatedElection extends ComparedElection {
 	/** How many threads wait for an answer. */
 	private int awaited;
 
-	SimulatedElection(ElectionKeys keys, int standbys, int[] priorities, Random random, ServerSettings settings,
-			Mutant mutant, Platform platform) {
-		super(keys, standbys, priorities);
-		this.keys = keys;
-		this.platform = platform;
+	/**
+	 * Create a new {@code SimulatedServer} instance.
+	 * @param random how long the steps of its sessions take
+	 * @param settings the settings
+	 */
+	public SimulatedServer(Random random, ServerSettings settings) {
 		this.server = new SimServer(this.time, new ServerClock(this.time, 1, Duration.ofDays(20_000).toNanos()),
 				() -> random.nextInt(1000), settings);
-		this.programs = new AdvisoryLockPrograms(keys, mutant);
-		this.programs.addTo(this.texts, null);
-		countFrom(this.server.nextTransactionId());
+	}
+
+	/**
+	 * Return the texts of its statements.
+	 */
+	public Texts texts() {
+		return this.texts;
 	}
 
 	@Override
-	AdvisoryLockStore store(ElectionSettings settings) {
-		return new SimulatedStore(
-				this.keys, this.programs, this.texts, settings, (driverSettings) -> SimulatedJdbc
-					.connection(new Session(driverSettings.getProperty("ApplicationName")), this.texts, 0),
-				null, this.platform);
+	public Connection connect(Properties driverSettings) {
+		return SimulatedJdbc.connection(new Session(driverSettings.getProperty("ApplicationName", "")), this.texts, 0);
 	}
 
 	@Override
-	Connection connect() throws SQLException {
-		Connection connection = SimulatedJdbc.connection(new Session("writer"), this.texts, 0);
-		connection.setAutoCommit(false);
-		return connection;
-	}
-
-	@Override
-	void terminate(int pid) {
-		this.server.terminate(pid);
-	}
-
-	@Override
-	void cancel(int pid) {
-		this.server.cancel(pid);
-	}
-
-	@Override
-	void expire(Connection connection) {
-		((Session) SimulatedJdbc.client(connection)).backend.submit(Statements.set(Timeout.IDLE_SESSION, 1, false),
-				(reply) -> {
-				});
-	}
-
-	@Override
-	void resetStatistics() {
-		this.server.resetStatistics();
+	public String text(String sql, Supplier<Statement<?>> program) {
+		return this.texts.add(() -> Statements.rows(program.get()));
 	}
 
 	/**
 	 * No time passes while another thread runs.
 	 */
 	@Override
-	void proceed(int busy) {
-		Runnable request = this.requests.poll();
+	public void proceed(int busy) throws InterruptedException {
+		boolean others = busy > this.awaited;
+		Runnable request = others ? this.requests.poll(1, TimeUnit.MILLISECONDS) : this.requests.poll();
 		if (request != null) {
 			request.run();
 		}
-		else if (busy > this.awaited) {
-			Thread.onSpinWait();
-		}
-		else {
+		else if (!others) {
 			this.time.advance(MILLISECOND);
 		}
 	}
 
 	@Override
-	Set<Integer> waiting() {
+	public void terminate(int pid) {
+		this.server.terminate(pid);
+	}
+
+	@Override
+	public void cancel(int pid) {
+		this.server.cancel(pid);
+	}
+
+	@Override
+	public void expire(Connection connection) {
+		((Session) SimulatedJdbc.client(connection)).backend.submit(Statements.set(Timeout.IDLE_SESSION, 1, false),
+				(reply) -> {
+				});
+	}
+
+	@Override
+	public void resetStatistics() {
+		this.server.resetStatistics();
+	}
+
+	@Override
+	public Set<Integer> waiting() {
 		Set<Integer> waiting = new HashSet<>();
 		this.server.visitLocks((key, mode, pid, granted) -> {
 			if (!granted) {
@@ -155,22 +141,25 @@ final class SimulatedElection extends ComparedElection {
 	}
 
 	@Override
-	Set<Integer> present() {
+	public Set<Integer> present() {
 		Set<Integer> present = new HashSet<>();
 		this.server.activity().forEach((activity) -> present.add(activity.pid()));
 		return present;
 	}
 
 	@Override
-	SortedSet<String> locks() {
-		TreeSet<String> locks = new TreeSet<>();
-		this.server.visitLocks((key, mode, pid, granted) -> locks
-			.add(describe(pid, key.parts(), key.high(), key.low(), mode == LockMode.SHARE, granted)));
-		return locks;
+	public void visitLocks(LockVisitor visitor) {
+		this.server.visitLocks(visitor);
 	}
 
 	@Override
-	void end() {
+	public String endings() {
+		return this.server.endings().killed() + " killed, " + this.server.endings().fatal() + " fatal";
+	}
+
+	@Override
+	public long nextTransactionId() {
+		return this.server.nextTransactionId();
 	}
 
 	/**
@@ -186,8 +175,9 @@ final class SimulatedElection extends ComparedElection {
 
 		Session(String name) {
 			CompletableFuture<Backend> connected = new CompletableFuture<>();
-			SimulatedElection.this.requests.add(() -> connected.complete(Objects.requireNonNull(
-					SimulatedElection.this.server.connect(name, "postgres", (end) -> breaks(end.toString())))));
+			SimServer on = SimulatedServer.this.server;
+			SimulatedServer.this.requests.add(() -> connected
+				.complete(Objects.requireNonNull(on.connect(name, "postgres", (end) -> breaks(end.toString())))));
 			this.backend = connected.join();
 		}
 
@@ -199,20 +189,7 @@ final class SimulatedElection extends ComparedElection {
 		@Override
 		public <T> T request(Statement<T> statement, long timeout) throws SqlError, BrokenException {
 			CompletableFuture<Reply<T>> reply = new CompletableFuture<>();
-			SimulatedElection.this.requests.add(() -> {
-				this.answer = reply;
-				SimulatedElection.this.awaited++;
-				if (this.broken) {
-					breaks("closed");
-				}
-				else {
-					this.backend.submit(statement, (answered) -> {
-						SimulatedElection.this.awaited--;
-						this.answer = null;
-						reply.complete(answered);
-					});
-				}
-			});
+			SimulatedServer.this.requests.add(() -> submit(statement, reply));
 			try {
 				return reply.join().get();
 			}
@@ -221,16 +198,27 @@ final class SimulatedElection extends ComparedElection {
 			}
 		}
 
-		/**
-		 * The session has ended, on the thread of the server.
-		 */
+		private <T> void submit(Statement<T> statement, CompletableFuture<Reply<T>> reply) {
+			this.answer = reply;
+			SimulatedServer.this.awaited++;
+			if (this.broken) {
+				breaks("closed");
+				return;
+			}
+			this.backend.submit(statement, (answered) -> {
+				SimulatedServer.this.awaited--;
+				this.answer = null;
+				reply.complete(answered);
+			});
+		}
+
 		private void breaks(String reason) {
 			this.broken = true;
-			CompletableFuture<?> awaited = this.answer;
-			if (awaited != null) {
-				SimulatedElection.this.awaited--;
+			CompletableFuture<?> waiting = this.answer;
+			if (waiting != null) {
+				SimulatedServer.this.awaited--;
 				this.answer = null;
-				awaited.completeExceptionally(new BrokenException(reason));
+				waiting.completeExceptionally(new BrokenException(reason));
 			}
 		}
 
@@ -250,7 +238,7 @@ final class SimulatedElection extends ComparedElection {
 
 		@Override
 		public void close(String reason) {
-			SimulatedElection.this.requests.add(() -> {
+			SimulatedServer.this.requests.add(() -> {
 				breaks(reason);
 				this.backend.disconnect();
 			});

@@ -14,7 +14,7 @@
  * limitations under the License.
  */
 
-package io.leaderelection.simulation;
+package io.leaderelection.simulation.server;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
