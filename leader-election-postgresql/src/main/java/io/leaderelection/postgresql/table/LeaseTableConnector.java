@@ -90,9 +90,15 @@ final class LeaseTableConnector {
 		this.onOpen = onOpen;
 	}
 
-	LeaseTableConnection connect() throws SQLException, SessionException {
+	/**
+	 * Open a connection.
+	 * @param check fails if the connection is no longer wanted: an abort may have come
+	 * before there was one
+	 */
+	LeaseTableConnection connect(Check check) throws SQLException, SessionException {
 		try {
 			this.opening = this.source.connect(driverSettings());
+			check.run();
 			return open(this.opening);
 		}
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
@@ -260,6 +266,14 @@ final class LeaseTableConnector {
 			case "42501" -> ConnectionFailures.translate(ex, false);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
+	}
+
+	/** Fails if a connection is no longer wanted. */
+	@FunctionalInterface
+	interface Check {
+
+		void run() throws SessionException;
+
 	}
 
 }

@@ -587,15 +587,19 @@ final class LeaseTableNode {
 		if (open == null || open.connection().isClosed()) {
 			// An abort ends the opening of the next one from here on
 			this.connection = null;
-			open = this.connector.connect();
+			open = this.connector.connect(this::checkUser);
 			this.connection = open;
-			LeaseTableSession current = this.user;
-			if (current != null) {
-				// An abort may have found neither of the two
-				current.checkOpen();
-			}
+			// An abort may have found neither of the two
+			checkUser();
 		}
 		return open;
+	}
+
+	private void checkUser() throws SessionException {
+		LeaseTableSession current = this.user;
+		if (current != null) {
+			current.checkOpen();
+		}
 	}
 
 	private boolean receiveNotices(LeaseTableConnection open, long nanos) {

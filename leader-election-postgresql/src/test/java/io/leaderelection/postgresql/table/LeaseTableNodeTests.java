@@ -16,6 +16,7 @@
 
 package io.leaderelection.postgresql.table;
 
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -30,6 +31,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.engine.ElectionSettings;
@@ -241,6 +243,50 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			proxy.release();
 			get(uses);
 		}
+	}
+
+	/**
+	 * The abort finds no connection, and the answers to a connection that is lost may
+	 * never come.
+	 */
+	@Test
+	void connectionIsNotUsedAfterAnAbort() throws Exception {
+		AtomicReference<StoreSession> aborted = new AtomicReference<>();
+		TestNode node = node("node-a", (settings) -> {
+			Connection connection = connect(this.server.port(), settings);
+			if (aborted.get() == null) {
+				return connection;
+			}
+			aborted.get().abort();
+			return silent(connection);
+		}, LEASE, HookedSql::new);
+		StoreSession uses = node.open("uses");
+		aborted.set(uses);
+		terminate();
+		assertFails(start(() -> {
+			try {
+				return uses.observe();
+			}
+			catch (SessionException ex) {
+				// The connection had ended
+				return uses.observe();
+			}
+		}), "The session has been aborted");
+	}
+
+	/**
+	 * Return a connection whose statements wait for ever.
+	 */
+	private static Connection silent(Connection connection) {
+		return (Connection) Proxy.newProxyInstance(LeaseTableNodeTests.class.getClassLoader(),
+				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
+					while (method.getName().equals("createStatement")) {
+						// An interrupt does not end the read of a socket either
+						Thread.interrupted();
+						LockSupport.park();
+					}
+					return method.invoke(connection, arguments);
+				});
 	}
 
 	@Test
