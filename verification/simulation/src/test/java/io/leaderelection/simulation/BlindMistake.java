@@ -138,6 +138,23 @@ enum BlindMistake {
 			return this.seat != 0;
 			"""),
 
+	/** G6: a cancelled statement is taken for one that has acquired no lock. */
+	CANCELLED_WAIT_LEAKS(List.of("G6 leak", "G6 liveness", "G6 seats"), "postgresql/advisory", "AdvisoryLockSession",
+			"""
+					if (!QUERY_CANCELED.equals(ex.getSQLState())
+							|| query(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
+					""", """
+					if (!QUERY_CANCELED.equals(ex.getSQLState())) {
+					"""),
+
+	/** G2: a winner misreads how its predecessor has ended. */
+	ENDING_MISREAD(List.of("G2 exclusion", "G2 cause"), "postgresql/advisory", "AdvisoryLockSession",
+			"Boolean.parseBoolean(parts[2])", "Boolean.parseBoolean(parts[3])"),
+
+	/** G1: a confirmation does not look at the keys of earlier terms. */
+	PREDECESSOR_IGNORED(List.of("G1 predecessors", "G1 barrier", "G1 fence"), "postgresql/advisory",
+			"AdvisoryLockSession", "others.predecessors().isEmpty() ? null", "true ? null"),
+
 	/** G4, G2: a hand-over is clean although work runs that waits for it. */
 	CLEAN_DESPITE_DETACHED_WORK(List.of("G4 clean"), "HandOverPhase", """
 			return !this.election.gate().isEmpty() ? "leader work" : !this.election.effects().relay().isIdle()

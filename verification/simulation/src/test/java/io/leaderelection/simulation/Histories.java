@@ -57,7 +57,8 @@ final class Histories {
 	 */
 	private static final Map<String, Long> FIRST_SEEDS = Map.of("STOP_CUTS_RELEASE", 12750L, "GRANT_ANCHORED_AT_REPLY",
 			5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 37000L, "CHECK_BEFORE_DEADLINE", 1375L,
-			"NO_HEAD", 1445L, "WATCHDOG_DIES", 630L, "RENEWAL_NOT_FLUSHED", 8400L, "TERM_OUTLIVES_PROMOTION", 8500L);
+			"NO_HEAD", 1445L, "WATCHDOG_DIES", 630L, "RENEWAL_NOT_FLUSHED", 8400L, "TERM_OUTLIVES_PROMOTION", 8500L,
+			"RARE_CONFIRMATION", 6100L);
 
 	/** This process among those that run tests, or nothing. */
 	private static final String FORK = System.getProperty("simulation.fork", "");
