@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * closes the channel in which the other thread waits
  * ({@link java.nio.channels.InterruptibleChannel}), which may take any time. One thread
  * makes the interrupts of a node, and a second one only while the first hangs. If both
- * hang, or none can be created, interrupts wait, and nothing else does.
+ * hang, or none can be created, interrupts wait. Only the end of what is interrupted
+ * waits for them, for a limited time.
  */
 class Interrupter implements Watchdog.Supervised {
 
@@ -88,18 +89,31 @@ class Interrupter implements Watchdog.Supervised {
 	}
 
 	/**
-	 * Note that sources have threads to be interrupted. Neither waits nor throws: if no
-	 * thread can be created, the interrupts wait for the next signal.
+	 * Note that sources have threads to be interrupted. Neither waits nor throws.
+	 * @return whether there is a thread for it; if not, the interrupts wait for the next
+	 * signal
 	 */
-	void signal() {
+	boolean signal() {
 		this.first.wake();
 		this.second.wake();
 		try {
 			this.first.start();
+			if (untilHanging() <= 0) {
+				this.second.start();
+			}
+			return true;
 		}
 		catch (Throwable ex) {
-			// No memory, perhaps not even for a message: the next signal retries
+			// No memory, perhaps not even for a message
+			return false;
 		}
+	}
+
+	/**
+	 * Return the time until the first thread hangs, if it goes on like this.
+	 */
+	private long untilHanging() {
+		return this.first.busy ? this.first.since + PATIENCE - this.platform.nanoTime() : Watchdog.NO_DEADLINE;
 	}
 
 	/**
@@ -175,10 +189,10 @@ class Interrupter implements Watchdog.Supervised {
 	 */
 	@Override
 	public long checkDeadlines() {
-		if (!this.first.busy || this.second.thread != null) {
+		if (this.second.thread != null) {
 			return Watchdog.NO_DEADLINE;
 		}
-		long remaining = this.first.since + PATIENCE - this.platform.nanoTime();
+		long remaining = untilHanging();
 		if (remaining <= 0) {
 			this.second.start();
 		}

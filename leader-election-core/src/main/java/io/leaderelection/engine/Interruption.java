@@ -76,30 +76,24 @@ public final class Interruption implements Interrupter.Source {
 
 	/**
 	 * Interrupt what the thread does, if it has begun. Does not wait.
+	 * @return whether there is a thread that makes the interrupt; if not, another request
+	 * is needed
 	 */
-	public void request() {
+	public boolean request() {
 		synchronized (this) {
 			this.requested = this.thread != null;
 		}
-		this.interrupter.signal();
+		return this.interrupter.signal();
 	}
 
 	/**
-	 * Let no interrupt begin from here on. Does not wait.
-	 * @return whether there is nothing left to wait for: if not, {@link #end()} must
-	 * follow
+	 * Let no interrupt begin from here on. Does not wait, so that {@link #end()} must
+	 * follow.
 	 */
-	public boolean leave() {
-		synchronized (this) {
-			if (this.thread == Thread.currentThread()) {
-				this.thread = null;
-			}
+	public synchronized void leave() {
+		if (this.thread == Thread.currentThread()) {
+			this.thread = null;
 		}
-		boolean left = this.made.getAsBoolean();
-		if (left) {
-			Thread.interrupted();
-		}
-		return left;
 	}
 
 	/**
@@ -107,15 +101,21 @@ public final class Interruption implements Interrupter.Source {
 	 * Waits for an interrupt that is being made, but not for ever, and not a second time.
 	 */
 	public void end() {
-		if (leave()) {
-			return;
+		leave();
+		if (!this.made.getAsBoolean()) {
+			this.interrupter.await(this.made, this.longest.toNanos());
+			giveUp();
 		}
-		this.interrupter.await(this.made, this.longest.toNanos());
+		Thread.interrupted();
+	}
+
+	private void giveUp() {
 		synchronized (this) {
 			Interrupt hanging = this.current;
 			this.current = isOfCurrentThread(hanging) ? null : hanging;
 		}
-		Thread.interrupted();
+		// Another one may have waited for it
+		this.interrupter.signal();
 	}
 
 	private static boolean isOfCurrentThread(@Nullable Interrupt interrupt) {

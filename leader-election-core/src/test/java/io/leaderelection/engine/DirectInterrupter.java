@@ -34,8 +34,9 @@ class DirectInterrupter extends Interrupter {
 	}
 
 	@Override
-	void signal() {
+	boolean signal() {
 		interruptAll();
+		return true;
 	}
 
 }

@@ -150,6 +150,26 @@ class InterrupterTests {
 		task.awaitEnd();
 	}
 
+	/**
+	 * Without a watchdog either.
+	 */
+	@Test
+	void interruptThatWasGivenUpDelaysNoOther() throws Exception {
+		Interruption interruption = new Interruption(new Interrupter(this.platform, () -> {
+		}, (ex) -> {
+		}), Duration.ofMillis(200));
+		Task first = new Task(interruption);
+		first.worker.interrupt();
+		first.closing.await();
+		first.leave.countDown();
+		first.awaitEnd();
+		Task second = new Task(interruption);
+		second.close.countDown();
+		second.worker.interrupt();
+		second.awaitEnd();
+		first.close.countDown();
+	}
+
 	@Test
 	void endOfATaskWaitsForItsInterrupt() throws Exception {
 		Task task = new Task(Duration.ofMinutes(1));

@@ -92,13 +92,13 @@ final class LeaseTableConnector {
 
 	/**
 	 * Open a connection.
-	 * @param check fails if the connection is no longer wanted: an abort may have come
+	 * @param wanted fails if the connection is no longer wanted: an abort may have come
 	 * before there was one
 	 */
-	LeaseTableConnection connect(Check check) throws SQLException, SessionException {
+	LeaseTableConnection connect(Wanted wanted) throws SQLException, SessionException {
 		try {
 			this.opening = this.source.connect(driverSettings());
-			check.run();
+			wanted.check();
 			return open(this.opening);
 		}
 		catch (SQLException | SessionException | RuntimeException | Error ex) {
@@ -270,9 +270,9 @@ final class LeaseTableConnector {
 
 	/** Fails if a connection is no longer wanted. */
 	@FunctionalInterface
-	interface Check {
+	interface Wanted {
 
-		void run() throws SessionException;
+		void check() throws SessionException;
 
 	}
 

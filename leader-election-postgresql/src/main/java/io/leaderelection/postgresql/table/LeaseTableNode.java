@@ -100,6 +100,9 @@ final class LeaseTableNode {
 	/** Changed with the lock. */
 	private volatile @Nullable LeaseTableSession user;
 
+	/** Whether the user has been given up. */
+	private volatile boolean abandoned;
+
 	// Guarded by the lock
 
 	private final Set<LeaseTableSession> sessions = new LinkedHashSet<>();
@@ -210,7 +213,7 @@ final class LeaseTableNode {
 				// A round may be due, and somebody has to wait for notices
 				this.changed.signalAll();
 			}
-			this.lock.unlock();
+			unlock();
 		}
 	}
 
@@ -278,7 +281,7 @@ final class LeaseTableNode {
 			logger.debug("The session ends on the server after some time", ex);
 		}
 		finally {
-			this.lock.unlock();
+			unlock();
 		}
 	}
 
@@ -288,7 +291,8 @@ final class LeaseTableNode {
 	 * blocks.
 	 */
 	void abort(LeaseTableSession session) {
-		locked(() -> {
+		boolean made = locked(() -> {
+			boolean interrupted = true;
 			remove(session);
 			LeaseTableSession current = this.user;
 			// A request to resign may use the connection for a session that was removed
@@ -298,12 +302,16 @@ final class LeaseTableNode {
 				}
 				else if (current != null) {
 					this.connector.abort();
-					this.interruption.request();
+					interrupted = this.interruption.request();
 				}
 			}
 			this.changed.signalAll();
-			return true;
+			return interrupted;
 		});
+		if (!made) {
+			// Called again
+			throw new OutOfMemoryError("unable to create a thread for an interrupt");
+		}
 	}
 
 	/**
@@ -313,6 +321,7 @@ final class LeaseTableNode {
 	void abandon(LeaseTableSession session) {
 		LeaseTableSession current = this.user;
 		if (current != null && current == session) {
+			this.abandoned = true;
 			LeaseTableConnection open = this.connection;
 			if (open != null) {
 				Jdbc.abort(open.connection());
@@ -347,7 +356,7 @@ final class LeaseTableNode {
 			this.waits.remove(wait);
 			// Another one waits for notices from now on
 			this.changed.signal();
-			this.lock.unlock();
+			unlock();
 		}
 	}
 
@@ -400,6 +409,7 @@ final class LeaseTableNode {
 	}
 
 	private <T> T use(LeaseTableSession session, Use<T> action) throws SessionException {
+		this.abandoned = false;
 		this.user = session;
 		this.interruption.begin();
 		this.lock.unlock();
@@ -407,7 +417,8 @@ final class LeaseTableNode {
 			return action.run();
 		}
 		finally {
-			boolean left = this.interruption.leave();
+			// The caller waits for an interrupt that is being made, and nobody else does
+			this.interruption.leave();
 			lockAgain();
 			this.user = null;
 			if (this.sessions.isEmpty()) {
@@ -416,23 +427,15 @@ final class LeaseTableNode {
 			if (this.tasks > 0 || isRoundDue()) {
 				this.changed.signalAll();
 			}
-			if (!left) {
-				awaitInterrupt();
-			}
 		}
 	}
 
 	/**
-	 * Wait for an interrupt that is being made, which others do not wait for.
+	 * Unlock after a possible use of the connection.
 	 */
-	private void awaitInterrupt() {
+	private void unlock() {
 		this.lock.unlock();
-		try {
-			this.interruption.end();
-		}
-		finally {
-			lockAgain();
-		}
+		this.interruption.end();
 	}
 
 	/**
@@ -599,6 +602,9 @@ final class LeaseTableNode {
 		LeaseTableSession current = this.user;
 		if (current != null) {
 			current.checkOpen();
+		}
+		if (this.abandoned) {
+			throw new SessionException("The connection has been given up", null);
 		}
 	}
 

@@ -323,6 +323,8 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		awaitLatch(connecting);
 		uses.abort();
 		leader.confirm();
+		leader.confirm();
+		leader.release(true);
 		assertThat(connects.isDone()).isFalse();
 		hangs.countDown();
 		assertFails(connects, "The session has been aborted");

@@ -160,8 +160,9 @@ final class StressElections {
 		}
 
 		@Override
-		void signal() {
+		boolean signal() {
 			// An actor interrupts
+			return true;
 		}
 
 	}
@@ -176,8 +177,9 @@ final class StressElections {
 		}
 
 		@Override
-		void signal() {
+		boolean signal() {
 			interruptAll();
+			return true;
 		}
 
 	}
