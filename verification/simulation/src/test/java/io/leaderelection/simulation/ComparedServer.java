@@ -81,6 +81,27 @@ public interface ComparedServer extends AutoCloseable {
 	String endings() throws SQLException;
 
 	/**
+	 * Return the words for such numbers, as a session reads them.
+	 */
+	String endings(long killed, long fatal);
+
+	/**
+	 * Stop the process of a session, or let it go on.
+	 */
+	void signal(int pid, boolean stop);
+
+	/**
+	 * Let a time pass.
+	 * @param busy as above
+	 */
+	void elapse(long millis, int busy) throws InterruptedException;
+
+	/**
+	 * Crash and start again, with no sessions.
+	 */
+	void crash() throws SQLException;
+
+	/**
 	 * Return the next transaction id.
 	 */
 	long nextTransactionId() throws SQLException;

@@ -161,8 +161,9 @@ public final class ComparedSessions implements AutoCloseable {
 		for (Map.Entry<Integer, Session> entry : this.sessions.entrySet()) {
 			Future<String> answer = entry.getValue().answer;
 			if (answer != null) {
-				answers.put(entry.getKey(), answer.isDone() ? answer.get() : WAITS);
-				entry.getValue().answer = answer.isDone() ? null : answer;
+				boolean done = answer.isDone();
+				answers.put(entry.getKey(), done ? answer.get() : WAITS);
+				entry.getValue().answer = done ? null : answer;
 			}
 		}
 		return answers;

@@ -218,10 +218,6 @@ final class Invariants {
 		if (node.isSuspended()) {
 			violated("G4 candidacy", node + " was granted term " + term + " although its candidacy is suspended");
 		}
-		SimulatedConnection winner = node.winner();
-		if (winner != null && winner.openedAt() > this.world.otherStoreSince()) {
-			violated("G2 stores", node + " was granted term " + term + " although a node with the other store leads");
-		}
 		checkPredecessors(node, term);
 		checkFenced(node, term);
 		checkDelay(node, term);
@@ -249,7 +245,7 @@ final class Invariants {
 		}
 		seen.ended++;
 		seen.endedAt = node.process().clock();
-		seen.endedLate = seen.endedAt - seen.trustedUntil > 0;
+		seen.endedLate = seen.endedAt - seen.trustedUntil > this.world.lease().toNanos() / 4 / 10 * 6;
 		if (seen.listenerDetached) {
 			seen.detached = ended;
 		}
@@ -354,6 +350,15 @@ final class Invariants {
 	}
 
 	/**
+	 * G2: a session that is opened while a node with the other store leads does not win.
+	 */
+	void won(Node node, Term won, SimulatedConnection session) {
+		if (session.openedAt() > this.world.otherStoreSince()) {
+			violated("G2 stores", node + " has won term " + won + " although a node with the other store leads");
+		}
+	}
+
+	/**
 	 * G2: a winner does not take its predecessor for gone if the server has ended the
 	 * session of any earlier leader within the takeover delay: that leader may not have
 	 * noticed. (A winner that was frozen may read its answer when a later leader has been
@@ -445,9 +450,9 @@ final class Invariants {
 	}
 
 	/**
-	 * A term ends of which work may still run, unless it has ended before: another node
-	 * may take over from a node that was frozen until its trust had expired as soon as
-	 * its lease has.
+	 * A term ends of which work may still run, unless it has ended before. The lease of a
+	 * node that was frozen may expire at the same time, and then another node takes over
+	 * without a delay.
 	 */
 	void releasesUncleanly(Node node) {
 		NodeRow owner = owner();
@@ -1001,7 +1006,7 @@ final class Invariants {
 
 		private long endedAt;
 
-		/** Whether trust had expired before. */
+		/** Whether trust had expired so long before that the lease may have too. */
 		private boolean endedLate;
 
 		private long handOverAt;

@@ -488,6 +488,7 @@ public final class Node {
 		if (connection != null) {
 			this.won = term;
 			this.winner = connection;
+			this.world.invariants().won(this, term, connection);
 			if (ending == Ending.ABANDONED) {
 				this.world.invariants().wonFromAbandoned(this, term);
 			}

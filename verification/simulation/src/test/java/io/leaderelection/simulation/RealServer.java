@@ -45,7 +45,7 @@ public final class RealServer implements ComparedServer {
 	/** The settings with which the simulated server is of the same version. */
 	public static final ServerSettings SETTINGS = ServerSettings.DEFAULTS.withVersion(SERVER.version());
 
-	private final Connection observer;
+	private Connection observer;
 
 	private long killed;
 
@@ -131,8 +131,29 @@ public final class RealServer implements ComparedServer {
 
 	@Override
 	public String endings() throws SQLException {
-		return (number("pg_stat_get_db_sessions_killed") - this.killed) + " killed, "
-				+ (number("pg_stat_get_db_sessions_fatal") - this.fatal) + " fatal";
+		return endings(number("pg_stat_get_db_sessions_killed"), number("pg_stat_get_db_sessions_fatal"));
+	}
+
+	@Override
+	public String endings(long killedNow, long fatalNow) {
+		return (killedNow - this.killed) + " killed, " + (fatalNow - this.fatal) + " fatal";
+	}
+
+	@Override
+	public void signal(int pid, boolean stop) {
+		SERVER.signalBackend(pid, stop ? "STOP" : "CONT");
+	}
+
+	@Override
+	public void elapse(long millis, int busy) throws InterruptedException {
+		Thread.sleep(millis);
+	}
+
+	@Override
+	public void crash() throws SQLException {
+		SERVER.stop("immediate");
+		SERVER.startAgain();
+		this.observer = SERVER.connect();
 	}
 
 	private long number(String counter) throws SQLException {

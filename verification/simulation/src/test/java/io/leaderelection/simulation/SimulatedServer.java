@@ -154,7 +154,37 @@ public final class SimulatedServer implements ComparedServer {
 
 	@Override
 	public String endings() {
-		return this.server.endings().killed() + " killed, " + this.server.endings().fatal() + " fatal";
+		return endings(this.server.endings().killed(), this.server.endings().fatal());
+	}
+
+	@Override
+	public String endings(long killed, long fatal) {
+		return killed + " killed, " + fatal + " fatal";
+	}
+
+	@Override
+	public void signal(int pid, boolean stop) {
+		Backend backend = Objects.requireNonNull(this.server.backend(pid));
+		if (stop) {
+			backend.freeze();
+		}
+		else {
+			backend.thaw();
+		}
+	}
+
+	@Override
+	public void elapse(long millis, int busy) throws InterruptedException {
+		while (busy > this.awaited || !this.requests.isEmpty()) {
+			proceed(busy);
+		}
+		this.time.advance(millis * MILLISECOND);
+	}
+
+	@Override
+	public void crash() {
+		this.server.crash();
+		this.server.start();
 	}
 
 	@Override

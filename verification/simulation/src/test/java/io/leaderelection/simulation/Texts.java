@@ -34,7 +34,7 @@ import io.leaderelection.simulation.server.Statement;
 /**
  * The texts of statements, each of which stands for a program on a simulated server: for
  * those that inspect the server, their own, and for each other statement a text that is
- * used once. A message may consist of several.
+ * used once. A message may consist of several. For several threads.
  */
 public final class Texts {
 
@@ -59,15 +59,15 @@ public final class Texts {
 	}
 
 	private static Rows inspect(Backend backend) {
-		return Rows.of("version", "PostgreSQL", "version_number", 180006, "pid", backend.pid(), "in_recovery",
-				backend.server().isInRecovery(), "role", "postgres", "database", DATABASE, "plpgsql", true, "denied",
-				"", "login", "postgres", "threshold", 1);
+		return Rows.of("version", "PostgreSQL", "version_number", backend.server().version() * 10_000, "pid",
+				backend.pid(), "in_recovery", backend.server().isInRecovery(), "role", "postgres", "database", DATABASE,
+				"plpgsql", true, "denied", "", "login", "postgres", "threshold", 1);
 	}
 
 	/**
 	 * Return a text for a program, to be used once.
 	 */
-	public String add(Supplier<Statement<Rows>> program) {
+	public synchronized String add(Supplier<Statement<Rows>> program) {
 		String text = ++this.count + SEPARATOR;
 		this.once.put(text, program);
 		return text;
@@ -76,7 +76,7 @@ public final class Texts {
 	/**
 	 * Set the program of a statement that has parameters.
 	 */
-	public void define(String text, Program program) {
+	public synchronized void define(String text, Program program) {
 		this.known.put(text, program);
 	}
 
@@ -95,7 +95,7 @@ public final class Texts {
 		});
 	}
 
-	Statement<Rows> program(String text, List<Object> parameters, Client client) {
+	synchronized Statement<Rows> program(String text, List<Object> parameters, Client client) {
 		Program program = this.known.get(text);
 		if (program != null) {
 			return program.statement(parameters, client);
@@ -106,7 +106,7 @@ public final class Texts {
 	/**
 	 * Return the program of a message, which is used once.
 	 */
-	public Statement<Rows> program(String text) {
+	public synchronized Statement<Rows> program(String text) {
 		List<Statement<Rows>> statements = Stream.of(text.split("(?<=" + SEPARATOR + ")")).map(this::once).toList();
 		return (statements.size() == 1) ? statements.get(0) : new Sequence<>(statements);
 	}

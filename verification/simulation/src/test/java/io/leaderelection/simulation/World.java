@@ -414,6 +414,8 @@ public final class World {
 		}
 		this.server.crash();
 		this.server = this.standby;
+		// Its process ids are others
+		this.foreign.clear();
 	}
 
 	void promote() {

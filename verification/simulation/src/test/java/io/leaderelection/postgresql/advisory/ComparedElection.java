@@ -38,11 +38,14 @@ import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.TransactionFence;
+import io.leaderelection.engine.TransactionFence.Outcome;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.simulation.ComparedServer;
 import io.leaderelection.simulation.ComparedSessions;
@@ -152,7 +155,7 @@ final class ComparedElection implements AutoCloseable {
 				node.withdraw();
 				return "done";
 			});
-			case ACQUIRE -> attempt(() -> (node.acquire(wait) instanceof Won won) ? won(won) : "held");
+			case ACQUIRE -> attempt(() -> words(node.acquire(wait)));
 			case OBSERVE -> attempt(() -> words(node.observe()));
 			case REQUEST -> attempt(() -> "requested " + request(number, term(operation.term())));
 			case CONFIRM -> attempt(() -> words(node.confirm()));
@@ -222,9 +225,13 @@ final class ComparedElection implements AutoCloseable {
 	}
 
 	private String pass(int number, Term term) throws SQLException {
-		TransactionFence fence = this.opened.values().iterator().next().fence();
-		return (fence.pass(this.sessions.connection(number), term) == TransactionFence.Outcome.PASSED) ? "passed"
-				: "refused";
+		TransactionFence fence;
+		synchronized (this) {
+			fence = this.opened.values().iterator().next().fence();
+		}
+		Outcome outcome = fence.pass(this.sessions.connection(number), term);
+		return (outcome == Outcome.PASSED) ? "passed"
+				: "refused" + ((outcome == Outcome.REFUSED) ? "" : ", blocked or elsewhere");
 	}
 
 	private synchronized Term term(int number) {
@@ -233,7 +240,10 @@ final class ComparedElection implements AutoCloseable {
 
 	// Words, in which nothing depends on the server
 
-	private synchronized String won(Won won) {
+	private synchronized String words(Acquisition acquisition) {
+		if (!(acquisition instanceof Won won)) {
+			return "held by " + words(((Held) acquisition).view());
+		}
 		this.terms.add(won.term());
 		return "won " + words(won.term())
 				+ ((won.ending() == Ending.UNKNOWN) ? "" : " " + won.ending().name().toLowerCase(Locale.ROOT))
@@ -251,7 +261,8 @@ final class ComparedElection implements AutoCloseable {
 	}
 
 	private String words(Confirmation confirmation) {
-		return "predecessor " + number(confirmation.predecessor()) + (confirmation.requested() ? " requested" : "");
+		return "predecessor " + number(confirmation.predecessor()) + (confirmation.requested() ? " requested" : "")
+				+ ((confirmation.foreign() != null) ? " foreign " + number(confirmation.foreign()) : "");
 	}
 
 	private @Nullable Integer number(@Nullable String words) {

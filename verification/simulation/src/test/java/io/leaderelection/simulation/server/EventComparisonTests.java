@@ -18,8 +18,10 @@ package io.leaderelection.simulation.server;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 
 import io.leaderelection.simulation.RealServer;
+import io.leaderelection.simulation.SimulatedServer;
 import io.leaderelection.simulation.server.Operation.Kind;
 import io.leaderelection.simulation.server.Scene.TooSlowException;
 import org.junit.jupiter.api.Tag;
@@ -272,8 +274,8 @@ class EventComparisonTests {
 
 	private static List<String> compare(Script script) throws Exception {
 		for (int tries = 1;; tries++) {
-			try (Scene simulated = new SimulatedScene(RealServer.SETTINGS);
-					Scene real = new RealScene(RealServer.SERVER)) {
+			try (Scene simulated = new Scene(new SimulatedServer(new Random(tries), RealServer.SETTINGS));
+					Scene real = new Scene(new RealServer())) {
 				List<String> transcript = script.run(real);
 				assertThat(script.run(simulated)).isEqualTo(transcript);
 				return transcript;

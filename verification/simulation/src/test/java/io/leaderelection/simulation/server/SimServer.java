@@ -296,6 +296,13 @@ public final class SimServer {
 	}
 
 	/**
+	 * Return the version that the server says it has.
+	 */
+	public int version() {
+		return this.settings.version();
+	}
+
+	/**
 	 * Return when the server was started.
 	 */
 	public long startedAt() {

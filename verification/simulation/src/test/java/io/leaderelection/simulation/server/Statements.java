@@ -163,7 +163,9 @@ public final class Statements {
 
 			private int next(int next) {
 				if (next == END) {
-					answer(Rows.of("result", statement.result()));
+					answer((statement.result() instanceof Endings endings)
+							? Rows.of("killed", endings.killed(), "fatal", endings.fatal())
+							: Rows.of("result", statement.result()));
 				}
 				return next;
 			}
