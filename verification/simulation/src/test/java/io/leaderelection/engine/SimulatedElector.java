@@ -161,6 +161,13 @@ public final class SimulatedElector {
 		return this.election.state().position() instanceof Stopped;
 	}
 
+	/**
+	 * Return whether this node has the lock, granted or not.
+	 */
+	public boolean holdsLock() {
+		return this.election.state().holdsLock();
+	}
+
 	public boolean isHandingOver() {
 		return this.election.state().handOver() != null;
 	}

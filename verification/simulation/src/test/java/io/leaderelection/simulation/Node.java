@@ -326,8 +326,9 @@ public final class Node {
 	 */
 	void request() {
 		long hangingSince = this.requestHangsSince;
+		boolean leads = this.elector.holdsLock();
 		ResignationAnswer answer = this.elector.elector().requestResignation(null, "test");
-		if (answer.isRequested() && this.elector.granted() == null && hangingSince != 0
+		if (answer.isRequested() && !leads && !this.elector.holdsLock() && hangingSince != 0
 				&& this.requestHangsSince == hangingSince) {
 			this.world.invariants().requested(this, hangingSince);
 		}
