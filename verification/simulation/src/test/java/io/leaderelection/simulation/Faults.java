@@ -69,6 +69,9 @@ final class Faults {
 	/** Whether the next session that waits first is to see the leader end. */
 	private boolean endsAtHead;
 
+	/** Whether the next session that takes the lock is to be cancelled meanwhile. */
+	private boolean cancelsAtTake;
+
 	Faults(World world) {
 		this.world = world;
 		this.scheduler = world.scheduler();
@@ -77,6 +80,7 @@ final class Faults {
 		this.left = 20 + this.random.nextInt(30);
 		this.longestGap = world.between(200 * World.MILLIS, 8 * World.SECONDS);
 		world.programs().onHead(this::atHead);
+		world.programs().onTake(this::atTake);
 	}
 
 	/**
@@ -247,6 +251,7 @@ final class Faults {
 			case PROXY_RESTART ->
 				onConnection(node, (connection) -> connection.closeByProxy(this.random.nextLong(LONGEST_CLOSE)));
 			case CANCEL -> {
+				this.cancelsAtTake = this.world.chance(50);
 				session(node, (pid) -> {
 					this.world.server().cancel(pid);
 					this.world.server().cancel(pid);
@@ -421,6 +426,17 @@ final class Faults {
 			terminateElection(leader);
 		});
 		onNode(leader, 0, NOTHING);
+	}
+
+	/**
+	 * A session has taken the lock, and its statement goes on.
+	 */
+	private void atTake(Backend backend) {
+		if (this.cancelsAtTake) {
+			this.cancelsAtTake = false;
+			SimServer server = this.world.server();
+			onServer(this.random.nextLong(World.MILLIS / 20), () -> server.cancel(backend.pid()));
+		}
 	}
 
 	private void startAgain(SimServer server) {

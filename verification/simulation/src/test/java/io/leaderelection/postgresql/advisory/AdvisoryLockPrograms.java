@@ -94,6 +94,9 @@ public class AdvisoryLockPrograms {
 	private Consumer<Backend> onHead = (backend) -> {
 	};
 
+	private Consumer<Backend> onTake = (backend) -> {
+	};
+
 	public AdvisoryLockPrograms(ElectionKeys keys) {
 		this(keys, Mutant.NONE);
 	}
@@ -195,6 +198,13 @@ public class AdvisoryLockPrograms {
 	 */
 	public void onHead(Consumer<Backend> listener) {
 		this.onHead = listener;
+	}
+
+	/**
+	 * Set what is told when a session has taken the main key, before it has answered.
+	 */
+	public void onTake(Consumer<Backend> listener) {
+		this.onTake = listener;
 	}
 
 	/**
@@ -695,6 +705,7 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case LOOK -> {
+					keys.onTake.accept(backend);
 					look(backend);
 					if (this.preceded && keys.mutant != Mutant.YIELDS_WITH_TERM) {
 						return leaveToOther(backend);
