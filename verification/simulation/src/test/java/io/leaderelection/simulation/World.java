@@ -257,7 +257,7 @@ public final class World {
 	}
 
 	/**
-	 * Return whether a session is none of a node.
+	 * Return whether a session belongs to no node.
 	 */
 	boolean isForeign(int pid) {
 		return this.foreign.contains(pid);

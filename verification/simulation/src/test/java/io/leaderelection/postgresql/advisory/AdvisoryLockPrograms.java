@@ -19,6 +19,7 @@ package io.leaderelection.postgresql.advisory;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -50,7 +51,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The statements of {@link AdvisoryLockSql} and {@link AdvisoryLockFence} as programs for
  * a simulated server. Each method returns a new statement, which is submitted once. A
- * change there is made here too: the tests compare both.
+ * change there is made here too: the tests compare both, but for foreign sessions and
+ * what the README names.
  */
 public class AdvisoryLockPrograms {
 
@@ -282,21 +284,22 @@ public class AdvisoryLockPrograms {
 			if (stands) {
 				backend.unlock(this.candidate, LockMode.SHARE);
 			}
-			for (LockKey seat : seatsOf(backend)) {
+			LockKey seat = lowestSeat(backend);
+			if (seat != null) {
 				backend.unlock(seat, LockMode.EXCLUSIVE);
 			}
 			return Rows.of("done", done);
 		});
 	}
 
-	private List<LockKey> seatsOf(Backend backend) {
+	private @Nullable LockKey lowestSeat(Backend backend) {
 		List<LockKey> seats = new ArrayList<>(1);
 		backend.server().visitLocks((key, mode, pid, granted) -> {
 			if (granted && pid == backend.pid() && mode == LockMode.EXCLUSIVE && isSeat(key)) {
 				seats.add(key);
 			}
 		});
-		return seats;
+		return seats.stream().min(Comparator.comparing(LockKey::low)).orElse(null);
 	}
 
 	/**
