@@ -98,14 +98,24 @@ class Interrupter implements Watchdog.Supervised {
 		this.second.wake();
 		try {
 			this.first.start();
-			if (untilHanging() <= 0) {
-				this.second.start();
-			}
 			return true;
 		}
 		catch (Throwable ex) {
 			// No memory, perhaps not even for a message
 			return false;
+		}
+	}
+
+	/**
+	 * Note that an interrupt hangs, for which its thread no longer waits.
+	 */
+	void hangs() {
+		this.second.wake();
+		try {
+			this.second.start();
+		}
+		catch (Throwable ex) {
+			this.failed.accept(ex);
 		}
 	}
 

@@ -115,7 +115,7 @@ public final class Interruption implements Interrupter.Source {
 			this.current = isOfCurrentThread(hanging) ? null : hanging;
 		}
 		// Another one may have waited for it
-		this.interrupter.signal();
+		this.interrupter.hangs();
 	}
 
 	private static boolean isOfCurrentThread(@Nullable Interrupt interrupt) {
