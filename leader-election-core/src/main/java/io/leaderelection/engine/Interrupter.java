@@ -120,13 +120,6 @@ class Interrupter implements Watchdog.Supervised {
 	}
 
 	/**
-	 * Return the time until the first thread hangs, if it goes on like this.
-	 */
-	private long untilHanging() {
-		return this.first.busy ? this.first.since + PATIENCE - this.platform.nanoTime() : Watchdog.NO_DEADLINE;
-	}
-
-	/**
 	 * Interrupt a thread, which may take any time. Called by a source.
 	 */
 	void interrupt(Thread thread) {
@@ -199,10 +192,10 @@ class Interrupter implements Watchdog.Supervised {
 	 */
 	@Override
 	public long checkDeadlines() {
-		if (this.second.thread != null) {
+		if (!this.first.busy || this.second.thread != null) {
 			return Watchdog.NO_DEADLINE;
 		}
-		long remaining = untilHanging();
+		long remaining = this.first.since + PATIENCE - this.platform.nanoTime();
 		if (remaining <= 0) {
 			this.second.start();
 		}

@@ -23,6 +23,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import io.leaderelection.postgresql.DatabaseIdentity;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.simulation.SimulatedJdbc.Client;
 import io.leaderelection.simulation.server.Backend;
@@ -40,6 +41,9 @@ public final class Texts {
 
 	/** The object id of the only database. */
 	public static final int DATABASE = 5;
+
+	/** The tables of the store {@code table}. */
+	public static final Tables TABLES = Tables.named("elections");
 
 	private static final String SEPARATOR = ";";
 
@@ -62,6 +66,17 @@ public final class Texts {
 		return Rows.of("version", "PostgreSQL", "version_number", backend.server().version() * 10_000, "pid",
 				backend.pid(), "in_recovery", backend.server().isInRecovery(), "role", "postgres", "database", DATABASE,
 				"plpgsql", true, "denied", "", "login", "postgres", "threshold", 1);
+	}
+
+	/**
+	 * Return the answer to the query for the tables of the store {@code table}.
+	 */
+	public static Rows tables() {
+		Rows rows = new Rows();
+		List<String> names = List.of(TABLES.elections(), TABLES.nodes(), TABLES.candidates());
+		names.forEach((name) -> rows.add("number", names.indexOf(name) + 1, "name", name, "mismatch", null,
+				"privileges", null, "readable", true));
+		return rows;
 	}
 
 	/**
@@ -100,13 +115,6 @@ public final class Texts {
 		if (program != null) {
 			return program.statement(parameters, client);
 		}
-		return program(text);
-	}
-
-	/**
-	 * Return the program of a message, which is used once.
-	 */
-	public synchronized Statement<Rows> program(String text) {
 		List<Statement<Rows>> statements = Stream.of(text.split("(?<=" + SEPARATOR + ")")).map(this::once).toList();
 		return (statements.size() == 1) ? statements.get(0) : new Sequence<>(statements);
 	}

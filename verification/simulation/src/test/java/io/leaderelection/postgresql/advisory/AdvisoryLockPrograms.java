@@ -30,7 +30,6 @@ import java.util.stream.Collectors;
 import io.leaderelection.Term;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
-import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
 import io.leaderelection.simulation.Texts;
@@ -136,18 +135,10 @@ public class AdvisoryLockPrograms {
 			return new Fence(termObject, Long.parseLong(idle.substring(0, idle.length() - 2)));
 		});
 		if (row != null) {
-			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend, client) -> tables());
-			texts.answer(LeaseTableShape.activeNode(Tables.named("elections"), row.key()),
+			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend, client) -> Texts.tables());
+			texts.answer(LeaseTableShape.activeNode(Texts.TABLES, row.key()),
 					(backend, client) -> Rows.of("holder", this.otherStore ? "other" : ""));
 		}
-	}
-
-	private static Rows tables() {
-		Rows rows = new Rows();
-		List<String> names = List.of("elections", "elections_node", "elections_candidate");
-		names.forEach((name) -> rows.add("number", names.indexOf(name) + 1, "name", name, "mismatch", null,
-				"privileges", null, "readable", true));
-		return rows;
 	}
 
 	/**

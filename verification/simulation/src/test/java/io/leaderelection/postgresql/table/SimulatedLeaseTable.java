@@ -17,7 +17,6 @@
 package io.leaderelection.postgresql.table;
 
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 import ch.qos.logback.classic.Level;
@@ -74,21 +73,13 @@ public final class SimulatedLeaseTable {
 		this.keys = keys;
 		this.programs = new LeaseTablePrograms(mutant);
 		this.pooled = pooled;
-		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend, client) -> tables());
+		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend, client) -> Texts.tables());
 		this.texts.answer(LeaseTableSql.listen(), (backend, client) -> {
 			backend.listen(client::receive);
 			backend.set(Timeout.IDLE_SESSION, 30_000, false);
 			return Rows.of("timeout", "30000");
 		});
 		this.programs.addTo(this.texts);
-	}
-
-	private static Rows tables() {
-		Rows rows = new Rows();
-		List<String> names = List.of("elections", "nodes", "candidates");
-		names.forEach((name) -> rows.add("number", names.indexOf(name) + 1, "name", name, "mismatch", null,
-				"privileges", null, "readable", true));
-		return rows;
 	}
 
 	/**

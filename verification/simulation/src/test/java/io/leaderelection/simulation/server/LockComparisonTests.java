@@ -17,7 +17,6 @@
 package io.leaderelection.simulation.server;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -145,16 +144,8 @@ class LockComparisonTests {
 		}
 
 		private String execute(Connection connection, String text, Operation operation) {
-			try (java.sql.Statement statement = connection.createStatement()) {
-				statement.execute(text);
-				if (!operation.hasResult()) {
-					return "done";
-				}
-				try (ResultSet row = statement.getResultSet()) {
-					row.next();
-					return operation.isTransactionId() ? Long.toString(row.getLong(1) - this.base)
-							: Boolean.toString(row.getBoolean(1));
-				}
+			try {
+				return operation.execute(this.server, connection, text, this.base);
 			}
 			catch (SQLException ex) {
 				String state = String.valueOf(ex.getSQLState());

@@ -16,6 +16,12 @@
 
 package io.leaderelection.simulation.server;
 
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
+import io.leaderelection.simulation.ComparedServer;
+
 /**
  * What a session does in a comparison.
  *
@@ -39,7 +45,7 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 		return new Operation(kind, 0, LockKey.of(0), LockMode.SHARE, LockScope.SESSION);
 	}
 
-	boolean isTransactionId() {
+	private boolean isTransactionId() {
 		return this.kind == Kind.TRANSACTION_ID || this.kind == Kind.DURABLE_TRANSACTION_ID;
 	}
 
@@ -93,11 +99,33 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 	/**
 	 * Return whether the result of the statement is compared.
 	 */
-	boolean hasResult() {
+	private boolean hasResult() {
 		return switch (this.kind) {
 			case TRY_LOCK, UNLOCK, TRANSACTION_ID, DURABLE_TRANSACTION_ID, ENDINGS -> true;
 			default -> false;
 		};
+	}
+
+	/**
+	 * Run on a server.
+	 * @param text its text there
+	 * @param base the transaction id that counts as 0
+	 * @return its result, or {@code done}
+	 */
+	String execute(ComparedServer server, Connection connection, String text, long base) throws SQLException {
+		try (java.sql.Statement statement = connection.createStatement()) {
+			statement.execute(text);
+			if (!hasResult()) {
+				return "done";
+			}
+			try (ResultSet row = statement.getResultSet()) {
+				row.next();
+				if (this.kind == Kind.ENDINGS) {
+					return server.endings(row.getLong(1), row.getLong(2));
+				}
+				return isTransactionId() ? Long.toString(row.getLong(1) - base) : Boolean.toString(row.getBoolean(1));
+			}
+		}
 	}
 
 	private String prefix() {

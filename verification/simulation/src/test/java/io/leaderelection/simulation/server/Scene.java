@@ -17,7 +17,6 @@
 package io.leaderelection.simulation.server;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.Map;
@@ -88,19 +87,8 @@ final class Scene implements AutoCloseable {
 	}
 
 	private String execute(Connection connection, String text, Operation operation) {
-		try (java.sql.Statement statement = connection.createStatement()) {
-			statement.execute(text);
-			if (!operation.hasResult()) {
-				return "done";
-			}
-			try (ResultSet row = statement.getResultSet()) {
-				row.next();
-				if (operation.kind() == Kind.ENDINGS) {
-					return this.server.endings(row.getLong(1), row.getLong(2));
-				}
-				return operation.isTransactionId() ? Long.toString(row.getLong(1) - this.base)
-						: Boolean.toString(row.getBoolean(1));
-			}
+		try {
+			return operation.execute(this.server, connection, text, this.base);
 		}
 		catch (SQLException ex) {
 			String state = String.valueOf(ex.getSQLState());
