@@ -43,7 +43,6 @@ import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.simulation.server.VirtualTime;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.simulation.VirtualTime;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
@@ -31,7 +32,6 @@ import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.simulation.server.VirtualTime;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.UUID;
 
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.simulation.VirtualTime;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
 import io.leaderelection.simulation.server.Rows;
@@ -30,7 +31,6 @@ import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
-import io.leaderelection.simulation.server.VirtualTime;
 import io.leaderelection.testsupport.Mutant;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
+import io.leaderelection.simulation.VirtualTime;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 

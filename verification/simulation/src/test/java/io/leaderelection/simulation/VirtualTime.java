@@ -14,20 +14,19 @@
  * limitations under the License.
  */
 
-package io.leaderelection.simulation.server;
+package io.leaderelection.simulation;
 
-import java.util.PriorityQueue;
+import io.leaderelection.simulation.Timers.Timer;
+import io.leaderelection.simulation.server.EventQueue;
 
 /**
  * An {@link EventQueue} that runs when it is told to.
  */
 public final class VirtualTime implements EventQueue {
 
-	private final PriorityQueue<Entry> entries = new PriorityQueue<>();
+	private final Timers timers = new Timers();
 
 	private long time;
-
-	private long sequence;
 
 	@Override
 	public long time() {
@@ -36,9 +35,8 @@ public final class VirtualTime implements EventQueue {
 
 	@Override
 	public Event schedule(long delay, Runnable action) {
-		Entry entry = new Entry(this.time + delay, this.sequence++, action);
-		this.entries.add(entry);
-		return entry;
+		Timer timer = this.timers.add(this.time + delay, action);
+		return () -> this.timers.remove(timer);
 	}
 
 	/**
@@ -46,15 +44,12 @@ public final class VirtualTime implements EventQueue {
 	 * @return whether there was one
 	 */
 	public boolean runNext() {
-		Entry entry = this.entries.poll();
-		while (entry != null && entry.cancelled) {
-			entry = this.entries.poll();
-		}
-		if (entry == null) {
+		long next = this.timers.next();
+		if (next == Long.MAX_VALUE) {
 			return false;
 		}
-		this.time = entry.at;
-		entry.action.run();
+		this.time = next;
+		this.timers.removeNext().run();
 		return true;
 	}
 
@@ -64,43 +59,10 @@ public final class VirtualTime implements EventQueue {
 	 */
 	public void advance(long delay) {
 		long until = this.time + delay;
-		while (!this.entries.isEmpty() && this.entries.peek().at <= until) {
-			Entry entry = this.entries.poll();
-			if (!entry.cancelled) {
-				this.time = entry.at;
-				entry.action.run();
-			}
+		while (this.timers.next() <= until) {
+			runNext();
 		}
 		this.time = until;
-	}
-
-	private static final class Entry implements Event, Comparable<Entry> {
-
-		private final long at;
-
-		private final long sequence;
-
-		private final Runnable action;
-
-		private boolean cancelled;
-
-		private Entry(long at, long sequence, Runnable action) {
-			this.at = at;
-			this.sequence = sequence;
-			this.action = action;
-		}
-
-		@Override
-		public void cancel() {
-			this.cancelled = true;
-		}
-
-		@Override
-		public int compareTo(Entry other) {
-			int order = Long.compare(this.at, other.at);
-			return (order != 0) ? order : Long.compare(this.sequence, other.sequence);
-		}
-
 	}
 
 }
