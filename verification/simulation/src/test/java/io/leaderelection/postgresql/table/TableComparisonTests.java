@@ -56,11 +56,12 @@ class TableComparisonTests {
 
 	private static final int OPERATIONS = 200;
 
+	/** Each test needs tables of its own, since one that fails leaves its rows. */
+	private static int tables;
+
 	private final Set<Kind> succeeded = EnumSet.noneOf(Kind.class);
 
 	private int operations;
-
-	private int tables;
 
 	@Test
 	void answersAsTheLibraryDoesOnPostgreSql() throws Exception {
@@ -98,7 +99,7 @@ class TableComparisonTests {
 	private void compare(Random random, Mutant mutant) throws Exception {
 		List<String> history = new ArrayList<>();
 		TableCourse course = new TableCourse(random);
-		Tables named = Tables.named("public.compared_" + ++this.tables);
+		Tables named = Tables.named("public.compared_" + ++tables);
 		RealServer.SERVER.execute(LeaseTableShape.script(named.elections()));
 		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()), ServerSettings.DEFAULTS);
 		LeaseTablePrograms programs = new LeaseTablePrograms(mutant);
