@@ -38,9 +38,12 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
- * Sessions on a server, by their numbers. What each of them does runs on another thread.
+ * Sessions on a server, by their numbers or names. What each of them does runs on another
+ * thread.
+ *
+ * @param <K> the type of the numbers or names
  */
-public final class ComparedSessions implements AutoCloseable {
+public final class ComparedSessions<K extends Comparable<K>> implements AutoCloseable {
 
 	/** What a session says whose statement waits for a lock. */
 	public static final String WAITS = "waits";
@@ -51,9 +54,9 @@ public final class ComparedSessions implements AutoCloseable {
 
 	private final ExecutorService threads = Executors.newCachedThreadPool();
 
-	private final Map<Integer, Session> sessions = new HashMap<>();
+	private final Map<K, Session> sessions = new HashMap<>();
 
-	private final Map<Integer, Integer> numbers = new ConcurrentHashMap<>();
+	private final Map<Integer, K> numbers = new ConcurrentHashMap<>();
 
 	/** The processes that are to end. */
 	private final Set<Integer> ended = new HashSet<>();
@@ -72,7 +75,7 @@ public final class ComparedSessions implements AutoCloseable {
 	/**
 	 * Begin a session, by a task that opens its connection, if it needs one.
 	 */
-	public void open(int number, Callable<String> task) {
+	public void open(K number, Callable<String> task) {
 		this.sessions.put(number, new Session());
 		start(number, false, task);
 	}
@@ -80,7 +83,7 @@ public final class ComparedSessions implements AutoCloseable {
 	/**
 	 * Note the connection of a session, on its thread.
 	 */
-	public void opened(int number, Connection connection) throws SQLException {
+	public void opened(K number, Connection connection) throws SQLException {
 		Session session = this.sessions.get(number);
 		session.connection = connection;
 		session.pid = connection.unwrap(PGConnection.class).getBackendPID();
@@ -89,14 +92,18 @@ public final class ComparedSessions implements AutoCloseable {
 		this.latestPid = session.pid;
 	}
 
-	public Connection connection(int number) {
+	public Connection connection(K number) {
 		return this.sessions.get(number).connection;
+	}
+
+	public int pid(K number) {
+		return this.sessions.get(number).pid;
 	}
 
 	/**
 	 * Return the number of the session with a process id.
 	 */
-	public @Nullable Integer number(int pid) {
+	public @Nullable K number(int pid) {
 		return this.numbers.get(pid);
 	}
 
@@ -112,42 +119,54 @@ public final class ComparedSessions implements AutoCloseable {
 	 * Begin a task of a session.
 	 * @param patient whether it waits for a lock until it has it
 	 */
-	public void start(int number, boolean patient, Callable<String> task) {
+	public void start(K number, boolean patient, Callable<String> task) {
 		Session session = this.sessions.get(number);
 		session.patient = patient;
 		session.answer = this.threads.submit(task);
 	}
 
 	/**
-	 * Run a task of a session.
+	 * Run a task of a session, and wait for all others.
 	 */
-	public String call(int number, Callable<String> task) throws Exception {
+	public String call(K number, Callable<String> task) throws Exception {
 		start(number, false, task);
 		return answers().get(number);
+	}
+
+	public boolean isBusy(K number) {
+		return this.sessions.get(number).isBusy();
+	}
+
+	/**
+	 * Wait for the latest task of a session, and return what it says.
+	 */
+	public String answer(K number) throws Exception {
+		await(() -> !isBusy(number));
+		return this.sessions.get(number).answer.get();
 	}
 
 	/**
 	 * Close a connection.
 	 * @param noticed whether the server notices it while the session waits for a lock
 	 */
-	public void close(int number, boolean noticed) throws SQLException {
+	public void close(K number, boolean noticed) throws SQLException {
 		Session session = this.sessions.get(number);
 		((noticed || session.answer == null) ? this.ended : this.abandoned).add(session.pid);
 		session.answer = null;
 		session.connection.abort(Runnable::run);
 	}
 
-	public void terminate(int number) throws SQLException {
+	public void terminate(K number) throws SQLException {
 		this.ended.add(this.sessions.get(number).pid);
 		this.server.terminate(this.sessions.get(number).pid);
 	}
 
-	public void expire(int number) throws SQLException {
+	public void expire(K number) throws SQLException {
 		this.ended.add(this.sessions.get(number).pid);
 		this.server.expire(this.sessions.get(number).connection);
 	}
 
-	public void cancel(int number) throws SQLException {
+	public void cancel(K number) throws SQLException {
 		this.sessions.get(number).patient = false;
 		this.server.cancel(this.sessions.get(number).pid);
 	}
@@ -155,10 +174,10 @@ public final class ComparedSessions implements AutoCloseable {
 	/**
 	 * Return what each session says that was busy, when all have done what they could.
 	 */
-	public SortedMap<Integer, String> answers() throws Exception {
+	public SortedMap<K, String> answers() throws Exception {
 		awaitRest();
-		TreeMap<Integer, String> answers = new TreeMap<>();
-		for (Map.Entry<Integer, Session> entry : this.sessions.entrySet()) {
+		TreeMap<K, String> answers = new TreeMap<>();
+		for (Map.Entry<K, Session> entry : this.sessions.entrySet()) {
 			Future<String> answer = entry.getValue().answer;
 			if (answer != null) {
 				boolean done = answer.isDone();
@@ -169,14 +188,28 @@ public final class ComparedSessions implements AutoCloseable {
 		return answers;
 	}
 
-	private void awaitRest() throws SQLException, InterruptedException {
+	private void awaitRest() throws Exception {
+		await(this::isAtRest);
+	}
+
+	/**
+	 * Wait until something has happened on the server.
+	 */
+	public void await(Callable<Boolean> condition) throws Exception {
 		long limit = System.nanoTime() + LIMIT_NANOS;
-		while (!isAtRest()) {
+		while (!condition.call()) {
 			if (System.nanoTime() > limit) {
 				throw new AssertionError("The sessions do not come to rest");
 			}
-			this.server.proceed((int) this.sessions.values().stream().filter(Session::isBusy).count());
+			this.server.proceed(busy());
 		}
+	}
+
+	/**
+	 * Return how many sessions are busy.
+	 */
+	public int busy() {
+		return (int) this.sessions.values().stream().filter(Session::isBusy).count();
 	}
 
 	/**

@@ -86,7 +86,7 @@ final class ComparedElection implements AutoCloseable {
 
 	private final Function<ElectionSettings, AdvisoryLockStore> stores;
 
-	private final ComparedSessions sessions;
+	private final ComparedSessions<Integer> sessions;
 
 	private final Map<Integer, AdvisoryLockStore> opened = new HashMap<>();
 
@@ -104,7 +104,7 @@ final class ComparedElection implements AutoCloseable {
 		this.priorities = priorities;
 		this.server = server;
 		this.stores = stores;
-		this.sessions = new ComparedSessions(server);
+		this.sessions = new ComparedSessions<>(server);
 		this.base = server.nextTransactionId();
 	}
 

@@ -72,7 +72,7 @@ final class ComparedTable implements AutoCloseable {
 
 	private final LeaseTableSql sql;
 
-	private final ComparedSessions sessions;
+	private final ComparedSessions<Integer> sessions;
 
 	private final Map<Integer, LeaseRow> observed = new HashMap<>();
 
@@ -85,7 +85,7 @@ final class ComparedTable implements AutoCloseable {
 	ComparedTable(ComparedServer server, LeaseTableSql sql) throws Exception {
 		this.server = server;
 		this.sql = sql;
-		this.sessions = new ComparedSessions(server);
+		this.sessions = new ComparedSessions<>(server);
 		for (int number = 0; number < TableCourse.SESSIONS; number++) {
 			int opened = number;
 			this.sessions.open(opened, () -> {

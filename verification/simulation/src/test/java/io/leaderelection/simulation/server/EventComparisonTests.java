@@ -52,8 +52,7 @@ class EventComparisonTests {
 	@EnumSource(LockScope.class)
 	void timeoutMeetsGrant(LockScope scope) throws Exception {
 		List<String> transcript = compare((scene) -> {
-			scene.connect("holder");
-			scene.connect("waiter");
+			scene.connect("holder", "waiter");
 			scene.run("holder", lock(LockScope.SESSION));
 			scene.set("waiter", Timeout.LOCK, 500);
 			scene.start("waiter", lock(scope));
@@ -76,11 +75,9 @@ class EventComparisonTests {
 	 */
 	@Test
 	void tryLockMeetsWaiter() throws Exception {
-		Operation share = new Operation(Kind.TRY_LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION);
+		Operation share = share(Kind.TRY_LOCK);
 		List<String> transcript = compare((scene) -> {
-			scene.connect("holder");
-			scene.connect("waiter");
-			scene.connect("other");
+			scene.connect("holder", "waiter", "other");
 			scene.run("holder", share);
 			scene.start("waiter", lock(LockScope.SESSION));
 			scene.awaitWaiting("waiter");
@@ -94,14 +91,12 @@ class EventComparisonTests {
 	@EnumSource(value = Timeout.class, names = { "LOCK", "STATEMENT" })
 	void timeoutEndsWait(Timeout timeout) throws Exception {
 		List<String> transcript = compare((scene) -> {
-			scene.connect("holder");
-			scene.connect("waiter");
-			scene.connect("next");
-			scene.run("holder", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
+			scene.connect("holder", "waiter", "next");
+			scene.run("holder", share(Kind.LOCK));
 			scene.set("waiter", timeout, 500);
 			scene.start("waiter", lock(LockScope.SESSION));
 			scene.awaitWaiting("waiter");
-			scene.start("next", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
+			scene.start("next", share(Kind.LOCK));
 			scene.awaitWaiting("next");
 			return List.of(scene.answer("waiter"), scene.answer("next"), scene.run("waiter", unlock()));
 		});
@@ -112,8 +107,7 @@ class EventComparisonTests {
 	@ValueSource(booleans = { false, true })
 	void silentSessionIsEnded(boolean inTransaction) throws Exception {
 		List<String> transcript = compare((scene) -> {
-			scene.connect("silent");
-			scene.connect("waiter");
+			scene.connect("silent", "waiter");
 			scene.set("silent", inTransaction ? Timeout.IDLE_IN_TRANSACTION : Timeout.IDLE_SESSION, 1000);
 			if (inTransaction) {
 				scene.run("silent", Operation.of(Kind.BEGIN));
@@ -151,14 +145,12 @@ class EventComparisonTests {
 	@Test
 	void clientThatHasLeftIsNoticed() throws Exception {
 		List<String> transcript = compare((scene) -> {
-			scene.connect("holder");
-			scene.connect("left");
-			scene.connect("next");
-			scene.run("holder", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
+			scene.connect("holder", "left", "next");
+			scene.run("holder", share(Kind.LOCK));
 			scene.set("left", Timeout.CLIENT_CHECK, 500);
 			scene.start("left", lock(LockScope.SESSION));
 			scene.awaitWaiting("left");
-			scene.start("next", new Operation(Kind.LOCK, 0, KEY, LockMode.SHARE, LockScope.SESSION));
+			scene.start("next", share(Kind.LOCK));
 			scene.awaitWaiting("next");
 			scene.abandon("left");
 			return List.of(scene.answer("next"));
@@ -177,7 +169,7 @@ class EventComparisonTests {
 			scene.connect("first");
 			String before = scene.run("first", bare) + scene.run("first", durable) + scene.run("first", bare)
 					+ scene.run("first", bare);
-			scene.crash();
+			scene.server().crash();
 			scene.connect("second");
 			String after = scene.run("second", bare);
 			if (after.equals("704")) {
@@ -196,10 +188,7 @@ class EventComparisonTests {
 	void endOfSessionIsCounted() throws Exception {
 		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		List<String> transcript = compare((scene) -> {
-			scene.connect("observer");
-			scene.connect("terminated");
-			scene.connect("silent");
-			scene.connect("left");
+			scene.connect("observer", "terminated", "silent", "left");
 			List<String> counts = new ArrayList<>();
 			scene.terminate("terminated");
 			counts.add(countWithout(scene, "terminated"));
@@ -221,9 +210,7 @@ class EventComparisonTests {
 	void clientThatHasLeftDuringItsStatementIsCounted(boolean check) throws Exception {
 		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		List<String> transcript = compare((scene) -> {
-			scene.connect("observer");
-			scene.connect("holder");
-			scene.connect("left");
+			scene.connect("observer", "holder", "left");
 			scene.run("holder", lock(LockScope.SESSION));
 			scene.set("left", Timeout.CLIENT_CHECK, check ? 100 : 0);
 			scene.start("left", lock(LockScope.SESSION));
@@ -245,10 +232,8 @@ class EventComparisonTests {
 		assumeThat(RealServer.SETTINGS.version()).isGreaterThanOrEqualTo(15);
 		Operation endings = Operation.of(Kind.ENDINGS);
 		List<String> transcript = compare((scene) -> {
-			scene.connect("observer");
-			scene.connect("first");
-			scene.connect("second");
-			scene.resetStatistics();
+			scene.connect("observer", "first", "second");
+			scene.server().resetStatistics();
 			scene.run("observer", Operation.of(Kind.BEGIN));
 			List<String> counts = new ArrayList<>();
 			counts.add(scene.run("observer", endings));
@@ -256,7 +241,7 @@ class EventComparisonTests {
 			counts.add(countWithout(scene, "first"));
 			scene.run("observer", Operation.of(Kind.CLEAR_STATISTICS));
 			counts.add(scene.run("observer", endings));
-			scene.resetStatistics();
+			scene.server().resetStatistics();
 			scene.terminate("second");
 			counts.add(countWithout(scene, "second"));
 			scene.run("observer", Operation.of(Kind.COMMIT));
@@ -290,6 +275,10 @@ class EventComparisonTests {
 
 	private static Operation lock(LockScope scope) {
 		return new Operation(Kind.LOCK, 0, KEY, LockMode.EXCLUSIVE, scope);
+	}
+
+	private static Operation share(Kind kind) {
+		return new Operation(kind, 0, KEY, LockMode.SHARE, LockScope.SESSION);
 	}
 
 	private static Operation tryLock() {

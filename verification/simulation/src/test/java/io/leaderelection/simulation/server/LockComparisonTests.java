@@ -100,13 +100,13 @@ class LockComparisonTests {
 
 		private final ComparedServer server;
 
-		private final ComparedSessions sessions;
+		private final ComparedSessions<Integer> sessions;
 
 		private final long base;
 
 		Compared(ComparedServer server) throws SQLException {
 			this.server = server;
-			this.sessions = new ComparedSessions(server);
+			this.sessions = new ComparedSessions<>(server);
 			this.base = server.nextTransactionId();
 		}
 
@@ -117,7 +117,8 @@ class LockComparisonTests {
 				case DISCONNECT -> this.sessions.close(number, number == IMPATIENT);
 				case TERMINATE -> this.sessions.terminate(number);
 				case CANCEL -> this.sessions.cancel(number);
-				default -> this.sessions.start(number, number != IMPATIENT, () -> execute(operation));
+				default -> this.sessions.start(number, number != IMPATIENT,
+						() -> operation.execute(this.server, this.sessions.connection(number), this.base));
 			}
 			return this.sessions.answers();
 		}
@@ -129,32 +130,10 @@ class LockComparisonTests {
 		private String connect(int number) throws SQLException {
 			Connection connection = this.server.connect(new Properties());
 			if (number == IMPATIENT) {
-				execute(connection,
-						this.server.text("SET lock_timeout = " + LOCK_TIMEOUT_MILLIS,
-								() -> Statements.set(Timeout.LOCK, LOCK_TIMEOUT_MILLIS, false)),
-						Operation.of(Kind.BEGIN));
+				Operation.set(this.server, connection, Timeout.LOCK, LOCK_TIMEOUT_MILLIS);
 			}
 			this.sessions.opened(number, connection);
 			return "connected";
-		}
-
-		private String execute(Operation operation) {
-			return execute(this.sessions.connection(operation.session()),
-					this.server.text(operation.sql(), operation::statement), operation);
-		}
-
-		private String execute(Connection connection, String text, Operation operation) {
-			try {
-				return operation.execute(this.server, connection, text, this.base);
-			}
-			catch (SQLException ex) {
-				String state = String.valueOf(ex.getSQLState());
-				if (state.startsWith("08") || state.equals("57P01")) {
-					return "ended";
-				}
-				// The driver complains about a commit that rolls back
-				return (operation.kind() == Kind.COMMIT && state.equals("25P02")) ? "done" : state;
-			}
 		}
 
 		@Override

@@ -108,13 +108,12 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 
 	/**
 	 * Run on a server.
-	 * @param text its text there
 	 * @param base the transaction id that counts as 0
-	 * @return its result, or {@code done}
+	 * @return its result, {@code done}, an SQLSTATE, or {@code ended} with the session
 	 */
-	String execute(ComparedServer server, Connection connection, String text, long base) throws SQLException {
+	String execute(ComparedServer server, Connection connection, long base) {
 		try (java.sql.Statement statement = connection.createStatement()) {
-			statement.execute(text);
+			statement.execute(server.text(sql(), this::statement));
 			if (!hasResult()) {
 				return "done";
 			}
@@ -125,6 +124,24 @@ record Operation(Kind kind, int session, LockKey key, LockMode mode, LockScope s
 				}
 				return isTransactionId() ? Long.toString(row.getLong(1) - base) : Boolean.toString(row.getBoolean(1));
 			}
+		}
+		catch (SQLException ex) {
+			String state = String.valueOf(ex.getSQLState());
+			if (state.startsWith("08") || state.startsWith("57P") || state.equals("25P03")) {
+				return "ended";
+			}
+			// The driver complains about a commit that rolls back
+			return (this.kind == Kind.COMMIT && state.equals("25P02")) ? "done" : state;
+		}
+	}
+
+	/**
+	 * Set a timeout of a session.
+	 */
+	static void set(ComparedServer server, Connection connection, Timeout timeout, long millis) throws SQLException {
+		try (java.sql.Statement statement = connection.createStatement()) {
+			statement.execute(server.text("SET " + timeout.setting() + " = " + millis,
+					() -> Statements.set(timeout, millis, false)));
 		}
 	}
 

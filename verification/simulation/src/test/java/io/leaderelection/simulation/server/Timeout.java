@@ -21,19 +21,27 @@ package io.leaderelection.simulation.server;
  */
 public enum Timeout {
 
-	/** {@code lock_timeout}. */
-	LOCK,
+	LOCK("lock_timeout"),
 
-	/** {@code statement_timeout}. */
-	STATEMENT,
+	STATEMENT("statement_timeout"),
 
-	/** {@code idle_session_timeout}. */
-	IDLE_SESSION,
+	IDLE_SESSION("idle_session_timeout"),
 
-	/** {@code idle_in_transaction_session_timeout}. */
-	IDLE_IN_TRANSACTION,
+	IDLE_IN_TRANSACTION("idle_in_transaction_session_timeout"),
 
-	/** {@code client_connection_check_interval}. */
-	CLIENT_CHECK
+	CLIENT_CHECK("client_connection_check_interval");
+
+	private final String setting;
+
+	Timeout(String setting) {
+		this.setting = setting;
+	}
+
+	/**
+	 * Return the name of the setting.
+	 */
+	public String setting() {
+		return this.setting;
+	}
 
 }
