@@ -29,8 +29,9 @@ import io.leaderelection.simulation.SimulatedJdbc.Client;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.Sequence;
-import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.simulation.server.Statements;
+import io.leaderelection.simulation.server.Statements.Question;
 
 /**
  * The texts of statements, each of which stands for a program on a simulated server: for
@@ -41,6 +42,10 @@ public final class Texts {
 
 	/** The object id of the only database. */
 	public static final int DATABASE = 5;
+
+	/** What a session inspects, as far as texts would depend on it. */
+	public static final ServerInspection SERVER = new ServerInspection("PostgreSQL", 0, 0, false, "postgres",
+			"postgres", DATABASE, true, List.of(), true, 800);
 
 	/** The tables of the store {@code table}. */
 	public static final Tables TABLES = Tables.named("elections");
@@ -54,12 +59,12 @@ public final class Texts {
 	private int count;
 
 	public Texts() {
-		answer(ServerInspection.VERSION, (backend, client) -> Rows.of("version", "PostgreSQL"));
-		answer(ServerInspection.INSPECT, (backend, client) -> inspect(backend));
-		answer(ServerInspection.TIMELINES, (backend, client) -> Rows.of("timelines", true));
-		answer(DatabaseIdentity.DATABASE, (backend, client) -> Rows.of("database", DATABASE, "control_system", true));
+		answer(ServerInspection.VERSION, (backend) -> Rows.of("version", "PostgreSQL"));
+		answer(ServerInspection.INSPECT, (backend) -> inspect(backend));
+		answer(ServerInspection.TIMELINES, (backend) -> Rows.of("timelines", true));
+		answer(DatabaseIdentity.DATABASE, (backend) -> Rows.of("database", DATABASE, "control_system", true));
 		answer(DatabaseIdentity.CLUSTER,
-				(backend, client) -> Rows.of("system_identifier", backend.server().systemIdentifier()));
+				(backend) -> Rows.of("system_identifier", backend.server().systemIdentifier()));
 	}
 
 	private static Rows inspect(Backend backend) {
@@ -89,6 +94,14 @@ public final class Texts {
 	}
 
 	/**
+	 * Return a text for a statement that reads or changes everything in one step, to be
+	 * used once.
+	 */
+	public String query(Question<Rows> question) {
+		return add(() -> Statements.answer(question));
+	}
+
+	/**
 	 * Set the program of a statement that has parameters.
 	 */
 	public synchronized void define(String text, Program program) {
@@ -98,25 +111,21 @@ public final class Texts {
 	/**
 	 * Set the answer of a statement that reads or changes everything in one step.
 	 */
-	public void answer(String text, Step step) {
-		define(text, (parameters, client) -> new Statement<>() {
+	public void answer(String text, Question<Rows> question) {
+		define(text, (parameters, client) -> Statements.answer(question));
+	}
 
-			@Override
-			protected int step(int number, Backend backend) throws SqlError {
-				answer(step.run(backend, client));
-				return END;
-			}
-
-		});
+	/**
+	 * Return the program of a text that was added.
+	 */
+	public synchronized Statement<Rows> program(String text) {
+		List<Statement<Rows>> statements = Stream.of(text.split("(?<=" + SEPARATOR + ")")).map(this::once).toList();
+		return (statements.size() == 1) ? statements.get(0) : new Sequence<>(statements);
 	}
 
 	synchronized Statement<Rows> program(String text, List<Object> parameters, Client client) {
 		Program program = this.known.get(text);
-		if (program != null) {
-			return program.statement(parameters, client);
-		}
-		List<Statement<Rows>> statements = Stream.of(text.split("(?<=" + SEPARATOR + ")")).map(this::once).toList();
-		return (statements.size() == 1) ? statements.get(0) : new Sequence<>(statements);
+		return (program != null) ? program.statement(parameters, client) : program(text);
 	}
 
 	private Statement<Rows> once(String text) {
@@ -134,16 +143,6 @@ public final class Texts {
 	public interface Program {
 
 		Statement<Rows> statement(List<Object> parameters, Client client);
-
-	}
-
-	/**
-	 * The only step of a statement.
-	 */
-	@FunctionalInterface
-	public interface Step {
-
-		Rows run(Backend backend, Client client) throws SqlError;
 
 	}
 

@@ -28,6 +28,7 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.Profiles;
@@ -49,18 +50,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The statements of {@link AdvisoryLockSql} and {@link AdvisoryLockFence} as programs for
- * a simulated server. Each method returns a new statement, which is submitted once. A
- * change there is made here too: the tests compare both, but for foreign sessions and
- * what the README names.
+ * a simulated server. Each method returns a text that stands for a new program, and is
+ * used once. A change there is made here too: the tests compare both, but for foreign
+ * sessions and what the README names.
  */
-public class AdvisoryLockPrograms {
+public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 	/** In seconds, as in the inspection of the server. */
 	private static final int THRESHOLD = 1;
-
-	private static final Map<String, Timeout> SETTINGS = Map.of("idle_session_timeout", Timeout.IDLE_SESSION,
-			"idle_in_transaction_session_timeout", Timeout.IDLE_IN_TRANSACTION, "statement_timeout", Timeout.STATEMENT,
-			"lock_timeout", Timeout.LOCK, "client_connection_check_interval", Timeout.CLIENT_CHECK);
 
 	private final ElectionKeys keys;
 
@@ -76,13 +73,7 @@ public class AdvisoryLockPrograms {
 
 	private final LockKey head;
 
-	private final int termClass;
-
-	private final int requestClass;
-
-	private final int noticeClass;
-
-	private final int observerClass;
+	private final Texts texts;
 
 	private final Mutant mutant;
 
@@ -98,46 +89,34 @@ public class AdvisoryLockPrograms {
 	private Consumer<Backend> onTake = (backend) -> {
 	};
 
-	public AdvisoryLockPrograms(ElectionKeys keys) {
-		this(keys, Mutant.NONE);
-	}
-
 	/**
 	 * Create a new {@code AdvisoryLockPrograms} instance with a seeded mistake, if it is
 	 * one of the statements.
+	 * @param row where nodes with the other store would hold their lease, if anywhere
 	 */
-	public AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant) {
+	AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant, Texts texts, @Nullable TableRow row) {
+		super(keys, Texts.SERVER);
 		this.keys = keys;
+		this.texts = texts;
+		this.mutant = mutant;
 		this.main = LockKey.of(keys.main());
 		this.fence = LockKey.of(keys.fence());
 		this.candidate = LockKey.of(keys.candidate());
 		this.observer = LockKey.of(keys.observerClass(), ElectionKeys.OBSERVER);
 		this.clean = LockKey.of(keys.termClass(), ElectionKeys.CLEAN);
 		this.head = LockKey.of(keys.requestClass(), ElectionKeys.HEAD);
-		this.termClass = keys.termClass();
-		this.requestClass = keys.requestClass();
-		this.noticeClass = keys.noticeClass();
-		this.observerClass = keys.observerClass();
-		this.mutant = mutant;
-	}
-
-	/**
-	 * Add the statements whose texts do not depend on a session.
-	 * @param row where nodes with the other store would hold their lease, if anywhere
-	 */
-	void addTo(Texts texts, @Nullable TableRow row) {
-		texts.define(AdvisoryLockSql.FENCE, (parameters, client) -> {
+		texts.define(FENCE, (parameters, client) -> {
 			int termObject = (Integer) parameters.get(2);
 			String idle = (String) parameters.get(3);
 			// Asked for if the fence is not passed
-			texts.answer(AdvisoryLockSql.foreignFenceHolder(this.keys, Texts.DATABASE, new Term(0, 1, termObject)),
-					(backend, other) -> foreignFenceHolder(backend, termObject));
+			texts.answer(foreignFenceHolder(keys, Texts.DATABASE, new Term(0, 1, termObject)),
+					(backend) -> foreignFenceHolder(backend, termObject));
 			return new Fence(termObject, Long.parseLong(idle.substring(0, idle.length() - 2)));
 		});
 		if (row != null) {
-			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend, client) -> Texts.tables());
+			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend) -> Texts.tables());
 			texts.answer(LeaseTableShape.activeNode(Texts.TABLES, row.key()),
-					(backend, client) -> Rows.of("holder", this.otherStore ? "other" : ""));
+					(backend) -> Rows.of("holder", this.otherStore ? "other" : ""));
 		}
 	}
 
@@ -159,11 +138,14 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Apply the settings of a session.
 	 */
-	Statement<Rows> settings(Map<String, String> settings) {
-		return new Query((backend) -> {
+	@Override
+	String settings(Map<String, String> settings) {
+		return this.texts.query((backend) -> {
 			if (backend.token() == null) {
-				SETTINGS.forEach((name, timeout) -> backend.set(timeout, Long.parseLong(settings.get(name)), false));
-				backend.setToken(settings.get(AdvisoryLockSql.TOKEN));
+				for (Timeout timeout : Timeout.values()) {
+					backend.set(timeout, Long.parseLong(settings.get(timeout.setting())), false);
+				}
+				backend.setToken(settings.get(TOKEN));
 			}
 			return Rows.of("idle_session_timeout", backend.setting(Timeout.IDLE_SESSION), "idle_in_transaction",
 					backend.setting(Timeout.IDLE_IN_TRANSACTION), "lease", backend.setting(Timeout.IDLE_SESSION),
@@ -210,15 +192,18 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Publish the key of a profile, which may fail.
 	 */
-	Statement<Rows> publish(int key) {
-		return new Query((backend) -> {
-			backend.tryLock(LockKey.of(this.observerClass, key), LockMode.SHARE, LockScope.SESSION);
+	@Override
+	String publish(NodeProfile profile, boolean fast) {
+		LockKey key = LockKey.of(this.keys.observerClass(), Profiles.key(profile, fast));
+		return this.texts.query((backend) -> {
+			backend.tryLock(key, LockMode.SHARE, LockScope.SESSION);
 			return new Rows();
 		});
 	}
 
-	Statement<Rows> becomeCandidate(List<Integer> seats) {
-		return new Query((backend) -> {
+	@Override
+	String becomeCandidate(List<Integer> seats) {
+		return this.texts.query((backend) -> {
 			int seat = seat(backend, seats);
 			if (seat != 0) {
 				becomeCandidate(backend);
@@ -247,11 +232,11 @@ public class AdvisoryLockPrograms {
 	}
 
 	private LockKey seatKey(int seat) {
-		return LockKey.of(this.observerClass, seat);
+		return LockKey.of(this.keys.observerClass(), seat);
 	}
 
 	public boolean isSeat(LockKey key) {
-		return key.parts() == 2 && key.high() == this.observerClass && key.low() >= ElectionKeys.FIRST_SEAT;
+		return key.parts() == 2 && key.high() == this.keys.observerClass() && key.low() >= ElectionKeys.FIRST_SEAT;
 	}
 
 	private void becomeCandidate(Backend backend) throws SqlError {
@@ -267,8 +252,9 @@ public class AdvisoryLockPrograms {
 		}
 	}
 
-	Statement<Rows> withdraw() {
-		return new Query((backend) -> {
+	@Override
+	String withdraw() {
+		return this.texts.query((backend) -> {
 			boolean stands = backend.holds(this.candidate, LockMode.SHARE);
 			boolean done = backend.holds(this.observer, LockMode.SHARE)
 					|| backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION);
@@ -296,8 +282,9 @@ public class AdvisoryLockPrograms {
 	/**
 	 * Observe the election without a session.
 	 */
-	Statement<Rows> watch(List<Integer> seats) {
-		return new Query((backend) -> {
+	@Override
+	String watch(List<Integer> seats) {
+		return this.texts.query((backend) -> {
 			Set<Integer> taken = new HashSet<>();
 			List<Integer> holders = new ArrayList<>();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
@@ -316,8 +303,9 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
-	Statement<Rows> isUnchanged(List<Integer> seats, Term term) {
-		return new Query((backend) -> {
+	@Override
+	String isUnchanged(List<Integer> seats, Term term) {
+		return this.texts.query((backend) -> {
 			boolean open = false;
 			for (int seat : seats) {
 				open = open || backend.tryLock(seatKey(seat), LockMode.SHARE, LockScope.TRANSACTION);
@@ -332,13 +320,14 @@ public class AdvisoryLockPrograms {
 	 * @param priority the priority of the node
 	 * @param predecessor the leader whose end is to be examined, if there is one
 	 */
-	Statement<Rows> acquire(long waitMillis, boolean observe, int seat, int priority,
-			@Nullable Predecessor predecessor) {
-		return new Acquire(waitMillis, observe, seat, priority, predecessor);
+	@Override
+	String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
+		return this.texts.add(() -> new Acquire(waitMillis, observe, seat, priority, predecessor));
 	}
 
-	Statement<Rows> holdsAny() {
-		return new Query((backend) -> {
+	@Override
+	String holdsAny() {
+		return this.texts.query((backend) -> {
 			boolean[] holds = new boolean[1];
 			backend.server()
 				.visitLocks((key, mode, pid, granted) -> holds[0] |= granted && pid == backend.pid()
@@ -347,8 +336,9 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
-	Statement<Rows> observe() {
-		return new Query((backend) -> observation(new Rows(), view(backend, backend.pid())));
+	@Override
+	String observe() {
+		return this.texts.query((backend) -> observation(new Rows(), view(backend, backend.pid())));
 	}
 
 	private static Rows observation(Rows rows, @Nullable View view) {
@@ -377,8 +367,9 @@ public class AdvisoryLockPrograms {
 		return view;
 	}
 
-	Statement<Rows> describe(Collection<Integer> pids) {
-		return new Query((backend) -> {
+	@Override
+	String describe(Collection<Integer> pids) {
+		return this.texts.query((backend) -> {
 			Rows rows = new Rows();
 			for (Activity session : activity(backend, pids)) {
 				describe(rows, backend.server(), session);
@@ -402,13 +393,13 @@ public class AdvisoryLockPrograms {
 				return;
 			}
 			long object = Integer.toUnsignedLong(key.low());
-			if (key.high() == this.termClass && mode == LockMode.EXCLUSIVE && key.low() >= 0) {
+			if (key.high() == this.keys.termClass() && mode == LockMode.EXCLUSIVE && key.low() >= 0) {
 				least[0] = Math.min(least[0], object);
 			}
-			else if (key.high() == this.noticeClass && key.low() >= 0) {
+			else if (key.high() == this.keys.noticeClass() && key.low() >= 0) {
 				least[1] = Math.min(least[1], object);
 			}
-			else if (key.high() == this.noticeClass) {
+			else if (key.high() == this.keys.noticeClass()) {
 				least[2] = Math.min(least[2], 4294967295L - object);
 			}
 			else if (isOfProfile(key)) {
@@ -421,15 +412,16 @@ public class AdvisoryLockPrograms {
 	}
 
 	private boolean isOfProfile(LockKey key) {
-		return key.parts() == 2 && key.high() == this.observerClass && key.low() < 0;
+		return key.parts() == 2 && key.high() == this.keys.observerClass() && key.low() < 0;
 	}
 
 	private static @Nullable Long orNull(long value) {
 		return (value != Long.MAX_VALUE) ? value : null;
 	}
 
-	Statement<Rows> nameSessions(Collection<Integer> pids) {
-		return new Query((backend) -> {
+	@Override
+	String nameSessions(Collection<Integer> pids) {
+		return this.texts.query((backend) -> {
 			Rows rows = new Rows();
 			for (Activity session : activity(backend, pids)) {
 				rows.add("pid", session.pid(), "application_name", session.applicationName(), "role", session.role(),
@@ -439,39 +431,44 @@ public class AdvisoryLockPrograms {
 		});
 	}
 
-	Statement<Rows> requestSettings() {
-		return new Query((backend) -> {
+	String requestSettings() {
+		return this.texts.query((backend) -> {
 			backend.set(Timeout.IDLE_SESSION, 10_000, false);
 			backend.set(Timeout.STATEMENT, 10_000, false);
 			return Rows.of("in_recovery", backend.server().isInRecovery());
 		});
 	}
 
-	Statement<Rows> requestResignation(Term term) {
-		return new Query(
-				(backend) -> Rows.of("shared", backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION)
-						&& backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION)));
+	String requestResignation(Term term) {
+		return this.texts
+			.query((backend) -> Rows.of("shared", backend.tryLock(this.observer, LockMode.SHARE, LockScope.SESSION)
+					&& backend.tryLock(requestKey(term), LockMode.SHARE, LockScope.SESSION)));
 	}
 
-	Statement<Rows> hasEnded(Term term) {
-		return new Query(
+	String hasEnded(Term term) {
+		return this.texts.query(
 				(backend) -> Rows.of("ended", backend.tryLock(termKey(term), LockMode.SHARE, LockScope.TRANSACTION)));
 	}
 
 	private LockKey requestKey(Term term) {
-		return LockKey.of(this.requestClass, termObject(term));
+		return LockKey.of(this.keys.requestClass(), termObject(term));
 	}
 
 	private LockKey termKey(Term term) {
-		return LockKey.of(this.termClass, termObject(term));
+		return termKey(termObject(term));
+	}
+
+	private LockKey termKey(int termObject) {
+		return LockKey.of(this.keys.termClass(), termObject);
 	}
 
 	private static int termObject(Term term) {
 		return ElectionKeys.termObject(term.timeline(), term.transactionId());
 	}
 
-	Statement<Rows> confirm(Term term, long number) {
-		return new Query((backend) -> confirm(backend, term, number));
+	@Override
+	String confirm(Term term, long number) {
+		return this.texts.query((backend) -> confirm(backend, term, number));
 	}
 
 	private Rows confirm(Backend backend, Term term, long number) {
@@ -509,15 +506,17 @@ public class AdvisoryLockPrograms {
 	}
 
 	private boolean isOfTerm(LockKey key) {
-		return key.parts() == 2 && key.high() == this.termClass;
+		return key.parts() == 2 && key.high() == this.keys.termClass();
 	}
 
-	Statement<Rows> passBarrier(long waitMillis, long leaseMillis) {
-		return new PassBarrier(waitMillis, leaseMillis);
+	@Override
+	String passBarrier(long waitMillis, long leaseMillis) {
+		return this.texts.add(() -> new PassBarrier(waitMillis, leaseMillis));
 	}
 
-	Statement<Rows> release(Term term, boolean clean, long idleMillis, long waitMillis) {
-		return new Release(term, clean, idleMillis, waitMillis);
+	@Override
+	String release(Term term, boolean clean, long idleMillis, long waitMillis) {
+		return this.texts.add(() -> new Release(term, clean, idleMillis, waitMillis));
 	}
 
 	/**
@@ -525,7 +524,7 @@ public class AdvisoryLockPrograms {
 	 * while the key of the term is held.
 	 */
 	private Rows foreignFenceHolder(Backend backend, int termObject) {
-		LockKey termKey = LockKey.of(this.termClass, termObject);
+		LockKey termKey = termKey(termObject);
 		View view = view(backend, 0);
 		List<Integer> holders = new ArrayList<>(1);
 		boolean[] held = new boolean[1];
@@ -713,8 +712,8 @@ public class AdvisoryLockPrograms {
 					this.timeline = backend.server().timeline();
 				}
 				case TAKE_TERM -> {
-					LockKey key = LockKey.of(keys.termClass, ElectionKeys.termObject(this.timeline, this.term));
-					if (!backend.tryLock(key, LockMode.EXCLUSIVE, LockScope.SESSION)) {
+					Term won = new Term(0, this.timeline, this.term);
+					if (!backend.tryLock(termKey(won), LockMode.EXCLUSIVE, LockScope.SESSION)) {
 						throw new SqlError("P0001", "the key of term " + this.term + " is in use");
 					}
 				}
@@ -741,8 +740,8 @@ public class AdvisoryLockPrograms {
 					}
 				}
 				case WON -> {
-					Rows won = Rows.message(AdvisoryLockSql.ANSWER + this.timeline + ":" + this.term + ":" + this.clean
-							+ ":" + this.clear + ":" + this.abandoned);
+					Rows won = Rows.message(ANSWER + this.timeline + ":" + this.term + ":" + this.clean + ":"
+							+ this.clear + ":" + this.abandoned);
 					answer(this.observe ? observation(won, null) : won);
 					return END;
 				}
@@ -751,7 +750,7 @@ public class AdvisoryLockPrograms {
 					return lost();
 				}
 				default -> {
-					answer(observation(Rows.message(AdvisoryLockSql.ANSWER), view(backend, backend.pid())));
+					answer(observation(Rows.message(ANSWER), view(backend, backend.pid())));
 					return END;
 				}
 			}
@@ -759,7 +758,7 @@ public class AdvisoryLockPrograms {
 		}
 
 		private int lost() {
-			answer(Rows.message(AdvisoryLockSql.ANSWER));
+			answer(Rows.message(ANSWER));
 			return this.observe ? OBSERVE : END;
 		}
 
@@ -786,7 +785,7 @@ public class AdvisoryLockPrograms {
 			if (known == null) {
 				return;
 			}
-			LockKey termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, known.termObject());
+			LockKey termKey = termKey(known.termObject());
 			boolean termOnly = AdvisoryLockPrograms.this.mutant == Mutant.TERM_KEY_LOOKED_AT;
 			List<LockKey> held = new ArrayList<>(2);
 			backend.server().visitLocks((key, mode, pid, granted) -> {
@@ -859,7 +858,7 @@ public class AdvisoryLockPrograms {
 		}
 
 		private void publish(Backend backend, int notice) throws SqlError {
-			backend.tryLock(LockKey.of(AdvisoryLockPrograms.this.noticeClass, notice), LockMode.SHARE,
+			backend.tryLock(LockKey.of(AdvisoryLockPrograms.this.keys.noticeClass(), notice), LockMode.SHARE,
 					LockScope.SESSION);
 		}
 
@@ -919,7 +918,7 @@ public class AdvisoryLockPrograms {
 					this.passed = true;
 					return ANSWER;
 				}
-				case BLOCKED -> endStuckSessions(backend);
+				case BLOCKED -> backend.server().terminateStuck(holders(backend), this.leaseMillis);
 				default -> {
 					List<Integer> holders = holders(backend);
 					answer(Rows.of("outcome", this.passed ? "passed" : "blocked", "holder",
@@ -938,19 +937,6 @@ public class AdvisoryLockPrograms {
 				}
 			});
 			return holders;
-		}
-
-		private void endStuckSessions(Backend backend) {
-			List<Integer> holders = holders(backend);
-			if (holders.isEmpty()) {
-				return;
-			}
-			long latest = backend.server().clock().now() - this.leaseMillis * 1_000_000;
-			for (Activity session : backend.server().activity()) {
-				if (session.receiving() && session.stateChange() < latest && holders.contains(session.pid())) {
-					backend.server().terminate(session.pid());
-				}
-			}
 		}
 
 		@Override
@@ -1110,7 +1096,7 @@ public class AdvisoryLockPrograms {
 		private boolean shared;
 
 		private Fence(int termObject, long leaseMillis) {
-			this.termKey = LockKey.of(AdvisoryLockPrograms.this.termClass, termObject);
+			this.termKey = termKey(termObject);
 			this.leaseMillis = leaseMillis;
 		}
 
@@ -1135,32 +1121,6 @@ public class AdvisoryLockPrograms {
 			}
 			return step + 1;
 		}
-
-	}
-
-	/**
-	 * A statement that reads or changes everything in one step.
-	 */
-	private static final class Query extends Statement<Rows> {
-
-		private final Question question;
-
-		private Query(Question question) {
-			this.question = question;
-		}
-
-		@Override
-		protected int step(int step, Backend backend) throws SqlError {
-			answer(this.question.ask(backend));
-			return END;
-		}
-
-	}
-
-	@FunctionalInterface
-	private interface Question {
-
-		Rows ask(Backend backend) throws SqlError;
 
 	}
 

@@ -191,10 +191,9 @@ class ElectionComparisonTests {
 			throws SQLException {
 		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()),
 				RealServer.SETTINGS.withPartitionSeed(random.nextInt()));
-		AdvisoryLockPrograms programs = new AdvisoryLockPrograms(keys, mutant);
-		programs.addTo(server.texts(), null);
-		return new ComparedElection(keys, standbys, priorities, server, (settings) -> new SimulatedStore(keys, programs,
-				server.texts(), settings, server::connect, null, this.platform));
+		AdvisoryLockPrograms programs = new AdvisoryLockPrograms(keys, mutant, server.texts(), null);
+		return new ComparedElection(keys, standbys, priorities, server,
+				(settings) -> new SimulatedStore(keys, programs, settings, server::connect, null, this.platform));
 	}
 
 	private ComparedElection real(ElectionKeys keys, int standbys, int[] priorities) throws SQLException {

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.VirtualTime;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.LockKey;
@@ -32,6 +33,7 @@ import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
+import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -55,7 +57,9 @@ class PredecessorTests {
 
 	private final VirtualTime time = new VirtualTime();
 
-	private final AdvisoryLockPrograms programs = new AdvisoryLockPrograms(KEYS);
+	private final Texts texts = new Texts();
+
+	private final AdvisoryLockPrograms programs = new AdvisoryLockPrograms(KEYS, Mutant.NONE, this.texts, null);
 
 	private List<Rows> winners = new ArrayList<>();
 
@@ -154,7 +158,8 @@ class PredecessorTests {
 
 	private void await(Backend backend, @Nullable Predecessor predecessor) {
 		List<Rows> answers = this.winners;
-		backend.submit(this.programs.acquire(800, false, 0, 0, predecessor), (reply) -> answers.add(reply.result()));
+		backend.submit(this.texts.program(this.programs.acquire(800, false, 0, 0, predecessor)),
+				(reply) -> answers.add(reply.result()));
 		this.time.advance(MILLIS);
 	}
 

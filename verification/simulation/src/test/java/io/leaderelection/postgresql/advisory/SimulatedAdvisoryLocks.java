@@ -69,15 +69,14 @@ public final class SimulatedAdvisoryLocks {
 	 */
 	public SimulatedAdvisoryLocks(ElectionKeys keys, Mutant mutant) {
 		this.keys = keys;
-		this.programs = new AdvisoryLockPrograms(keys, mutant);
-		this.programs.addTo(this.texts, ROW);
+		this.programs = new AdvisoryLockPrograms(keys, mutant, this.texts, ROW);
 	}
 
 	/**
 	 * Return the store of the election of a node.
 	 */
 	public ElectionStore store(Node node, ElectionSettings settings, Platform platform) {
-		ElectionStore store = new SimulatedStore(this.keys, this.programs, this.texts, settings(node, settings),
+		ElectionStore store = new SimulatedStore(this.keys, this.programs, settings(node, settings),
 				new NodeConnections(node, this.texts), ROW, platform);
 		return new ObservedStore(node, SimulatedAdvisoryLocks::connection).observe(store);
 	}

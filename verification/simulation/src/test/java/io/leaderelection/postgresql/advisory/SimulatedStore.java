@@ -17,19 +17,13 @@
 package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
-import java.util.Collection;
-import java.util.List;
-import java.util.Map;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.ServerInspection;
-import io.leaderelection.simulation.Texts;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,22 +35,19 @@ final class SimulatedStore extends AdvisoryLockStore {
 
 	private final AdvisoryLockPrograms programs;
 
-	private final Texts texts;
-
 	private final Platform platform;
 
-	SimulatedStore(ElectionKeys keys, AdvisoryLockPrograms programs, Texts texts, ElectionSettings settings,
-			ConnectionSource source, @Nullable TableRow row, Platform platform) {
+	SimulatedStore(ElectionKeys keys, AdvisoryLockPrograms programs, ElectionSettings settings, ConnectionSource source,
+			@Nullable TableRow row, Platform platform) {
 		super(settings, keys, 0, false, source, row, platform);
 		this.keys = keys;
 		this.programs = programs;
-		this.texts = texts;
 		this.platform = platform;
 	}
 
 	@Override
 	AdvisoryLockSql sql(ServerInspection server) {
-		return new SimulatedSql(server);
+		return this.programs;
 	}
 
 	@Override
@@ -65,102 +56,20 @@ final class SimulatedStore extends AdvisoryLockStore {
 
 			@Override
 			String settings() {
-				return SimulatedStore.this.texts.add(SimulatedStore.this.programs::requestSettings);
+				return SimulatedStore.this.programs.requestSettings();
 			}
 
 			@Override
 			String request() {
-				return SimulatedStore.this.texts.add(() -> SimulatedStore.this.programs.requestResignation(term));
+				return SimulatedStore.this.programs.requestResignation(term);
 			}
 
 			@Override
 			String hasEnded() {
-				return SimulatedStore.this.texts.add(() -> SimulatedStore.this.programs.hasEnded(term));
+				return SimulatedStore.this.programs.hasEnded(term);
 			}
 
 		};
-	}
-
-	private final class SimulatedSql extends AdvisoryLockSql {
-
-		private final AdvisoryLockPrograms programs = SimulatedStore.this.programs;
-
-		private final Texts texts = SimulatedStore.this.texts;
-
-		SimulatedSql(ServerInspection server) {
-			super(SimulatedStore.this.keys, server);
-		}
-
-		@Override
-		String settings(Map<String, String> settings) {
-			return this.texts.add(() -> this.programs.settings(settings));
-		}
-
-		@Override
-		String becomeCandidate(List<Integer> seats) {
-			return this.texts.add(() -> this.programs.becomeCandidate(seats));
-		}
-
-		@Override
-		String publish(NodeProfile profile, boolean fast) {
-			return this.texts.add(() -> this.programs.publish(Profiles.key(profile, fast)));
-		}
-
-		@Override
-		String withdraw() {
-			return this.texts.add(this.programs::withdraw);
-		}
-
-		@Override
-		String watch(List<Integer> seats) {
-			return this.texts.add(() -> this.programs.watch(seats));
-		}
-
-		@Override
-		String isUnchanged(List<Integer> seats, Term term) {
-			return this.texts.add(() -> this.programs.isUnchanged(seats, term));
-		}
-
-		@Override
-		String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
-			return this.texts.add(() -> this.programs.acquire(waitMillis, observe, seat, priority, predecessor));
-		}
-
-		@Override
-		String holdsAny() {
-			return this.texts.add(this.programs::holdsAny);
-		}
-
-		@Override
-		String observe() {
-			return this.texts.add(this.programs::observe);
-		}
-
-		@Override
-		String describe(Collection<Integer> pids) {
-			return this.texts.add(() -> this.programs.describe(pids));
-		}
-
-		@Override
-		String nameSessions(Collection<Integer> pids) {
-			return this.texts.add(() -> this.programs.nameSessions(pids));
-		}
-
-		@Override
-		String confirm(Term term, long number) {
-			return this.texts.add(() -> this.programs.confirm(term, number));
-		}
-
-		@Override
-		String passBarrier(long waitMillis, long leaseMillis) {
-			return this.texts.add(() -> this.programs.passBarrier(waitMillis, leaseMillis));
-		}
-
-		@Override
-		String release(Term term, boolean clean, long idleMillis, long waitMillis) {
-			return this.texts.add(() -> this.programs.release(term, clean, idleMillis, waitMillis));
-		}
-
 	}
 
 }

@@ -21,7 +21,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 
+import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.VirtualTime;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.Reply;
@@ -49,15 +51,19 @@ class FenceAfterPromotionTests {
 
 	private static final long LEASE_MILLIS = 1000;
 
+	private static final ElectionKeys KEYS = ElectionKeys.derive("simulation", ELECTION);
+
 	private final VirtualTime time = new VirtualTime();
+
+	private final Texts texts = new Texts();
 
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "FENCE_WITHOUT_TOKEN" })
 	void transactionOfATakeoverThatWasLostIsRefused(Mutant mutant) throws SqlError {
-		LeaseTablePrograms programs = new LeaseTablePrograms(mutant);
+		LeaseTablePrograms programs = new LeaseTablePrograms(Texts.SERVER, LEASE_MILLIS, mutant, this.texts);
 		ServerClock clock = new ServerClock(this.time, 1, 0);
 		SimServer primary = new SimServer(this.time, clock, () -> 0, ServerSettings.DEFAULTS);
-		submit(primary, programs.insert(ELECTION));
+		submit(primary, this.texts.program(programs.insert(ELECTION)));
 		SimServer standby = primary.newStandby(clock);
 		UUID lostToken = new UUID(0, 1);
 		long lost = takeOver(programs, primary, lostToken);
@@ -69,8 +75,10 @@ class FenceAfterPromotionTests {
 
 	private long takeOver(LeaseTablePrograms programs, SimServer server, UUID token) throws SqlError {
 		LeaseRow observed = new LeaseRow(ELECTION, 0, 0, null, true, null, null, null);
-		submit(server, programs.join(new Identity(token, "node-" + token, LEASE_MILLIS, "host", 1)));
-		Rows rows = submit(server, programs.takeOver(observed, server.timeline(), token, 1));
+		String joining = programs.join(new Identity(token, "node-" + token, LEASE_MILLIS, "host", 1));
+		submit(server, this.texts.program(joining));
+		String taking = programs.takeOver(observed, server.timeline(), KEYS, token, 1);
+		Rows rows = submit(server, this.texts.program(taking));
 		return (Long) Objects.requireNonNull(rows.list().get(0).get("term"));
 	}
 

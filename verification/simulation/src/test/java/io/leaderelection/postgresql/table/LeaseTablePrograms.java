@@ -21,13 +21,17 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.LeaseTableShape;
+import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.Profiles;
-import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
@@ -47,33 +51,46 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The statements of {@link LeaseTableSql} as programs for a simulated server, which
- * answer with the rows of the last query. Each method returns a new statement, which is
- * submitted once. A change there is made here too: the tests compare both.
+ * answer with the rows of the last query. Each method but that of the fence returns a
+ * text that stands for a new program, and is used once. A change there is made here too:
+ * the tests compare both.
  */
-final class LeaseTablePrograms {
+final class LeaseTablePrograms extends LeaseTableSql {
+
+	private static final String FENCE = "fence";
 
 	static final long SHORT_MILLIS = 100;
 
 	private final Mutant mutant;
 
-	LeaseTablePrograms(Mutant mutant) {
-		this.mutant = mutant;
-	}
+	private final Texts texts;
+
+	private final long timeoutMillis;
 
 	/**
-	 * Add the statement of the fence, which has parameters.
+	 * Create a new {@code LeaseTablePrograms} instance with a seeded mistake, if it is
+	 * one of the statements.
 	 */
-	void addTo(Texts texts) {
-		texts.define(SimulatedLeaseTableSql.FENCE, (parameters, client) -> {
+	LeaseTablePrograms(ServerInspection server, long timeoutMillis, Mutant mutant, Texts texts) {
+		super(Tables.named(LeaseTableShape.DEFAULT_TABLE), server, timeoutMillis);
+		this.timeoutMillis = timeoutMillis;
+		this.mutant = mutant;
+		this.texts = texts;
+		texts.define(FENCE, (parameters, client) -> {
 			String idle = (String) parameters.get(0);
 			return fence((String) parameters.get(1), (Long) parameters.get(2), (Long) parameters.get(3),
 					UUID.fromString((String) parameters.get(4)), Long.parseLong(idle.substring(0, idle.length() - 2)));
 		});
 	}
 
-	Statement<Rows> join(Identity identity) {
+	private String query(Program.Query query) {
+		return this.texts.add(() -> Program.of(query));
+	}
+
+	@Override
+	String join(Identity identity) {
 		String key = identity.token().toString();
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
+		return query((backend, program) -> {
 			if (!program.lock(backend, nodes(backend), key)) {
 				return null;
 			}
@@ -83,8 +100,10 @@ final class LeaseTablePrograms {
 		});
 	}
 
-	Statement<Rows> round(UUID token, long beat, Collection<String> elections, long lockMillis) {
-		return new Program.Raising(lockMillis, token, beat, this.mutant, true) {
+	@Override
+	String round(UUID token, long beat, Collection<String> elections) {
+		List<String> read = List.copyOf(elections);
+		return this.texts.add(() -> new Program.Raising(this.timeoutMillis / 2, token, beat, this.mutant, true) {
 
 			@Override
 			void writeBeat(Backend backend) throws SqlError {
@@ -100,7 +119,7 @@ final class LeaseTablePrograms {
 			int goOn(int step, Backend backend) {
 				Snapshot seen = backend.snapshot();
 				Rows rows = new Rows();
-				for (String election : elections) {
+				for (String election : read) {
 					ElectionRow row = seen.elections().get(election);
 					NodeRow owner = (row != null) ? seen.node(row.owner()) : null;
 					CandidateRow part = (row != null && row.owner() != null)
@@ -118,7 +137,7 @@ final class LeaseTablePrograms {
 				return finish(rows);
 			}
 
-		};
+		});
 	}
 
 	private static @Nullable String request(Snapshot seen, String election, long term) {
@@ -135,8 +154,9 @@ final class LeaseTablePrograms {
 			.orElse(null);
 	}
 
-	Statement<Rows> insert(String election) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
+	@Override
+	String insert(String election) {
+		return query((backend, program) -> {
 			// An insertion also waits for a change of the row that exists
 			boolean exists = elections(backend).row(election) != null;
 			if (!program.lock(backend, elections(backend), election, exists ? RowLock.SHARE : RowLock.UPDATE)) {
@@ -150,8 +170,9 @@ final class LeaseTablePrograms {
 		});
 	}
 
-	Statement<Rows> expire(UUID token, long beat, long serverTimeline) {
-		return new Program.Change<>(SimTable::nodes, token.toString()) {
+	@Override
+	String expire(UUID token, long beat, long serverTimeline) {
+		return this.texts.add(() -> new Program.Change<>(SimTable::nodes, token.toString()) {
 
 			@Override
 			boolean isWanted(NodeRow row, Backend backend) {
@@ -168,7 +189,7 @@ final class LeaseTablePrograms {
 				return is(Mutant.TAKEN_FROM_ROW) ? row : null;
 			}
 
-		};
+		});
 	}
 
 	/**
@@ -192,8 +213,9 @@ final class LeaseTablePrograms {
 	/**
 	 * Without nodes of the other store.
 	 */
-	Statement<Rows> takeOver(LeaseRow observed, long serverTimeline, UUID token, long beat) {
-		return new Program.Raising(SHORT_MILLIS, token, beat, this.mutant, false) {
+	@Override
+	String takeOver(LeaseRow observed, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
+		return this.texts.add(() -> new Program.Raising(SHORT_MILLIS, token, beat, this.mutant, false) {
 
 			private boolean seenFree;
 
@@ -221,7 +243,7 @@ final class LeaseTablePrograms {
 				return finish(Rows.of("term", term, "timeline", timeline, "other", null));
 			}
 
-		};
+		});
 	}
 
 	private boolean isAsObserved(ElectionRow row, LeaseRow observed) {
@@ -233,15 +255,17 @@ final class LeaseTablePrograms {
 	/**
 	 * No node uses the other store.
 	 */
-	Statement<Rows> otherStore() {
-		return Program.of(SHORT_MILLIS, (backend, program) -> Rows.of("pid", null));
+	@Override
+	String otherStore(ElectionKeys keys) {
+		return query((backend, program) -> Rows.of("pid", null));
 	}
 
 	/**
 	 * Also ends the sessions among them that are stuck in the middle of a request.
 	 */
-	Statement<Rows> lockers(String election, long leaseMillis) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
+	@Override
+	String lockers(String election, long leaseMillis) {
+		return query((backend, program) -> {
 			SimServer server = backend.server();
 			ElectionRow row = backend.snapshot().elections().get(election);
 			List<Integer> lockers = Stream
@@ -251,24 +275,21 @@ final class LeaseTablePrograms {
 				.distinct()
 				.sorted()
 				.toList();
-			long latest = server.clock().now() - leaseMillis * 1_000_000;
-			Activity first = null;
-			for (Activity session : server.activity()) {
-				if (lockers.contains(session.pid())) {
-					first = (session.pid() == lockers.get(0)) ? session : first;
-					if (session.receiving() && session.stateChange() < latest) {
-						server.terminate(session.pid());
-					}
-				}
-			}
+			Activity first = server.activity()
+				.stream()
+				.filter((session) -> lockers.indexOf(session.pid()) == 0)
+				.findFirst()
+				.orElse(null);
+			server.terminateStuck(lockers, leaseMillis);
 			return Rows.of("pid", lockers.isEmpty() ? null : lockers.get(0), "application_name",
 					(first != null) ? first.applicationName() : null, "role", (first != null) ? first.role() : null,
 					"prepared", null);
 		});
 	}
 
-	Statement<Rows> release(String election, Term term, UUID token, boolean clean) {
-		return new Program.Change<>(SimTable::elections, election) {
+	@Override
+	String release(String election, Term term, UUID token, boolean clean) {
+		return this.texts.add(() -> new Program.Change<>(SimTable::elections, election) {
 
 			@Override
 			boolean isWanted(ElectionRow row, Backend backend) {
@@ -286,18 +307,20 @@ final class LeaseTablePrograms {
 				return Rows.of("changed", rowChanged, "held", rowHeld);
 			}
 
-		};
+		});
 	}
 
-	Statement<Rows> announce(String notice) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
-			backend.notifyOnCommit(notice);
+	@Override
+	String announce(String election) {
+		return query((backend, program) -> {
+			backend.notifyOnCommit(notice(election));
 			return Rows.of("pg_notify", "");
 		});
 	}
 
-	Statement<Rows> requestResignation(String election, UUID token, long term, String cause) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
+	@Override
+	String requestResignation(String election, UUID token, long term, String cause) {
+		return query((backend, program) -> {
 			CandidateRow part = upsert(backend, program, election, token);
 			if (part == null) {
 				return null;
@@ -327,9 +350,11 @@ final class LeaseTablePrograms {
 		return (present != null) ? present : new CandidateRow(election, token, null, 0, null);
 	}
 
-	Statement<Rows> register(UUID token, Map<String, NodeProfile> own) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
-			for (Map.Entry<String, NodeProfile> each : own.entrySet()) {
+	@Override
+	String register(UUID token, Map<String, NodeProfile> own) {
+		Map<String, NodeProfile> registered = new TreeMap<>(own);
+		return query((backend, program) -> {
+			for (Map.Entry<String, NodeProfile> each : registered.entrySet()) {
 				CandidateRow part = upsert(backend, program, each.getKey(), token);
 				if (part == null) {
 					return null;
@@ -342,7 +367,7 @@ final class LeaseTablePrograms {
 			}
 			backend.transactionId();
 			deleteOrphans(backend, token);
-			return deleteParts(backend, program, token, own.keySet()) ? Rows.of("registered", true) : null;
+			return deleteParts(backend, program, token, registered.keySet()) ? Rows.of("registered", true) : null;
 		});
 	}
 
@@ -359,12 +384,14 @@ final class LeaseTablePrograms {
 		});
 	}
 
-	Statement<Rows> candidates(Collection<String> elections) {
-		return Program.of(SHORT_MILLIS, (backend, program) -> {
+	@Override
+	String candidates(Collection<String> elections) {
+		List<String> read = List.copyOf(elections);
+		return query((backend, program) -> {
 			Rows rows = new Rows();
 			backend.snapshot().candidates().values().stream().flatMap((part) -> {
 				NodeRow node = backend.snapshot().node(part.token());
-				return (node != null && part.profile() != null && elections.contains(part.election()))
+				return (node != null && part.profile() != null && read.contains(part.election()))
 						? Stream.of(Map.entry(node, part)) : Stream.empty();
 			})
 				.sorted(Comparator.comparing((entry) -> entry.getKey().node()))
@@ -375,8 +402,9 @@ final class LeaseTablePrograms {
 		});
 	}
 
-	Statement<Rows> leave(UUID token, long beat) {
-		return new Program.Change<>(SimTable::nodes, token.toString()) {
+	@Override
+	String leave(UUID token, long beat) {
+		return this.texts.add(() -> new Program.Change<>(SimTable::nodes, token.toString()) {
 
 			private @Nullable Boolean owns;
 
@@ -397,7 +425,12 @@ final class LeaseTablePrograms {
 				return null;
 			}
 
-		};
+		});
+	}
+
+	@Override
+	String fence() {
+		return FENCE;
 	}
 
 	/**
@@ -410,19 +443,14 @@ final class LeaseTablePrograms {
 				&& (is(Mutant.FENCE_WITHOUT_TOKEN) || (row.timeline() == timeline && token.equals(row.owner()))));
 	}
 
-	Statement<Rows> isHeld(String election, Term term, UUID token) {
-		return new Statement<>() {
-
-			@Override
-			protected int step(int step, Backend backend) {
-				ElectionRow row = backend.snapshot().elections().get(election);
-				boolean held = row != null && row.term() == term.transactionId() && token.equals(row.owner())
-						&& backend.snapshot().node(token) != null;
-				answer(Rows.of("held", held ? 1 : 0));
-				return END;
-			}
-
-		};
+	@Override
+	String isHeld(String election, Term term, UUID token) {
+		return this.texts.query((backend) -> {
+			ElectionRow row = backend.snapshot().elections().get(election);
+			boolean held = row != null && row.term() == term.transactionId() && token.equals(row.owner())
+					&& backend.snapshot().node(token) != null;
+			return Rows.of("held", held ? 1 : 0);
+		});
 	}
 
 	private static SimRows<ElectionRow> elections(Backend backend) {

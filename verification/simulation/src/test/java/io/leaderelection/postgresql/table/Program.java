@@ -100,8 +100,8 @@ abstract class Program extends Statement<Rows> {
 	/**
 	 * A statement that reads or changes everything in one step.
 	 */
-	static Program of(long lockMillis, Query query) {
-		return new Program(lockMillis) {
+	static Program of(Query query) {
+		return new Program(LeaseTablePrograms.SHORT_MILLIS) {
 
 			@Override
 			int run(int step, Backend backend) throws SqlError {

@@ -33,6 +33,7 @@ import io.leaderelection.simulation.ObservedStore;
 import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Rows;
+import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
 import io.leaderelection.testsupport.Mutant;
 import org.slf4j.LoggerFactory;
@@ -56,7 +57,7 @@ public final class SimulatedLeaseTable {
 
 	private final ElectionKeys keys;
 
-	private final LeaseTablePrograms programs;
+	private final Mutant mutant;
 
 	private final boolean pooled;
 
@@ -71,15 +72,14 @@ public final class SimulatedLeaseTable {
 	 */
 	public SimulatedLeaseTable(ElectionKeys keys, Mutant mutant, boolean pooled) {
 		this.keys = keys;
-		this.programs = new LeaseTablePrograms(mutant);
+		this.mutant = mutant;
 		this.pooled = pooled;
-		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend, client) -> Texts.tables());
-		this.texts.answer(LeaseTableSql.listen(), (backend, client) -> {
+		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend) -> Texts.tables());
+		this.texts.define(LeaseTableSql.listen(), (parameters, client) -> Statements.answer((backend) -> {
 			backend.listen(client::receive);
 			backend.set(Timeout.IDLE_SESSION, 30_000, false);
 			return Rows.of("timeout", "30000");
-		});
-		this.programs.addTo(this.texts);
+		}));
 	}
 
 	/**
@@ -98,7 +98,7 @@ public final class SimulatedLeaseTable {
 
 			@Override
 			LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
-				return new SimulatedLeaseTableSql(server, timeoutMillis, SimulatedLeaseTable.this.programs,
+				return new LeaseTablePrograms(server, timeoutMillis, SimulatedLeaseTable.this.mutant,
 						SimulatedLeaseTable.this.texts);
 			}
 

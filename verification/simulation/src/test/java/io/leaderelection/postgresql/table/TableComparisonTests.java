@@ -102,13 +102,11 @@ class TableComparisonTests {
 		Tables named = Tables.named("public.compared_" + ++tables);
 		RealServer.SERVER.execute(LeaseTableShape.script(named.elections()));
 		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()), ServerSettings.DEFAULTS);
-		LeaseTablePrograms programs = new LeaseTablePrograms(mutant);
-		programs.addTo(server.texts());
 		ServerInspection inspection = inspection();
 		try (ComparedTable real = new ComparedTable(new RealServer(),
 				new LeaseTableSql(named, inspection, ComparedTable.TIMEOUT_MILLIS));
-				ComparedTable simulated = new ComparedTable(server, new SimulatedLeaseTableSql(inspection,
-						ComparedTable.TIMEOUT_MILLIS, programs, server.texts()))) {
+				ComparedTable simulated = new ComparedTable(server,
+						new LeaseTablePrograms(inspection, ComparedTable.TIMEOUT_MILLIS, mutant, server.texts()))) {
 			for (int count = 0; count < OPERATIONS; count++) {
 				TableOperation operation = course.next();
 				history.add(operation.toString());

@@ -17,6 +17,7 @@
 package io.leaderelection.simulation.server;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -153,6 +154,17 @@ public final class SimServer {
 			backend.terminate(SessionEnd.TERMINATED);
 		}
 		return backend != null;
+	}
+
+	/**
+	 * Terminate those of some sessions that have been in the middle of a request for so
+	 * long.
+	 */
+	public void terminateStuck(Collection<Integer> pids, long millis) {
+		long latest = this.clock.now() - millis * 1_000_000;
+		activity().stream()
+			.filter((session) -> session.receiving() && session.stateChange() < latest && pids.contains(session.pid()))
+			.forEach((session) -> terminate(session.pid()));
 	}
 
 	/**

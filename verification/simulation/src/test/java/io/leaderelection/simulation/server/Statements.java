@@ -45,11 +45,11 @@ public final class Statements {
 	 * its locks are freed and the client is told; not if it is rolled back
 	 */
 	public static Statement<Boolean> commit(@Nullable Runnable onCommit) {
-		return new EndBlock(true, onCommit);
+		return new Single<>(true, (backend) -> backend.endBlock(true, onCommit));
 	}
 
 	public static Statement<Boolean> rollback() {
-		return new EndBlock(false, null);
+		return new Single<>(true, (backend) -> backend.endBlock(false, null));
 	}
 
 	public static Statement<Void> savepoint() {
@@ -60,20 +60,10 @@ public final class Statements {
 	 * Roll back to the innermost savepoint and remove it.
 	 */
 	public static Statement<Void> rollbackToSavepoint() {
-		return new Single<>() {
-
-			@Override
-			Void run(Backend backend) throws SqlError {
-				backend.rollbackToSavepoint();
-				return null;
-			}
-
-			@Override
-			protected boolean endsTransaction() {
-				return true;
-			}
-
-		};
+		return new Single<>(true, (backend) -> {
+			backend.rollbackToSavepoint();
+			return null;
+		});
 	}
 
 	public static Statement<Void> releaseSavepoint() {
@@ -146,59 +136,29 @@ public final class Statements {
 	}
 
 	/**
-	 * Return a statement whose answer is a row with the result of another one.
+	 * Return a statement of this class whose answer is a row with the result.
 	 */
 	public static Statement<Rows> rows(Statement<?> statement) {
-		return new Statement<>() {
+		Single<?> single = (Single<?>) statement;
+		return new Single<>(single.endsTransaction, (backend) -> {
+			Object result = single.question.ask(backend);
+			return (result instanceof Endings endings) ? Rows.of("killed", endings.killed(), "fatal", endings.fatal())
+					: Rows.of("result", result);
+		});
+	}
 
-			@Override
-			protected int step(int step, Backend backend) throws SqlError {
-				return next(statement.step(step, backend));
-			}
-
-			@Override
-			protected int handle(int step, SqlError error, Backend backend) throws SqlError {
-				return next(statement.handle(step, error, backend));
-			}
-
-			private int next(int next) {
-				if (next == END) {
-					answer((statement.result() instanceof Endings endings)
-							? Rows.of("killed", endings.killed(), "fatal", endings.fatal())
-							: Rows.of("result", statement.result()));
-				}
-				return next;
-			}
-
-			@Override
-			protected boolean endsTransaction() {
-				return statement.endsTransaction();
-			}
-
-		};
+	/**
+	 * Return a statement that reads or changes everything in one step.
+	 */
+	public static <T> Statement<T> answer(Question<T> question) {
+		return new Single<>(false, question);
 	}
 
 	private static Statement<Void> run(Command command) {
-		return new Single<>() {
-
-			@Override
-			Void run(Backend backend) throws SqlError {
-				command.run(backend);
-				return null;
-			}
-
-		};
-	}
-
-	private static <T> Statement<T> answer(Question<T> question) {
-		return new Single<>() {
-
-			@Override
-			T run(Backend backend) throws SqlError {
-				return question.ask(backend);
-			}
-
-		};
+		return answer((backend) -> {
+			command.run(backend);
+			return null;
+		});
 	}
 
 	@FunctionalInterface
@@ -208,46 +168,39 @@ public final class Statements {
 
 	}
 
+	/**
+	 * The only step of a statement.
+	 *
+	 * @param <T> the type of the result
+	 */
 	@FunctionalInterface
-	private interface Question<T> {
+	public interface Question<T> {
 
 		T ask(Backend backend) throws SqlError;
 
 	}
 
 	/** A statement of one step. */
-	private abstract static class Single<T> extends Statement<T> {
+	private static final class Single<T> extends Statement<T> {
 
-		abstract T run(Backend backend) throws SqlError;
+		private final boolean endsTransaction;
+
+		private final Question<T> question;
+
+		private Single(boolean endsTransaction, Question<T> question) {
+			this.endsTransaction = endsTransaction;
+			this.question = question;
+		}
 
 		@Override
 		protected int step(int step, Backend backend) throws SqlError {
-			answer(run(backend));
+			answer(this.question.ask(backend));
 			return END;
-		}
-
-	}
-
-	/** {@code COMMIT} or {@code ROLLBACK}; tells whether it was committed. */
-	private static final class EndBlock extends Single<Boolean> {
-
-		private final boolean commit;
-
-		private final @Nullable Runnable onCommit;
-
-		private EndBlock(boolean commit, @Nullable Runnable onCommit) {
-			this.commit = commit;
-			this.onCommit = onCommit;
-		}
-
-		@Override
-		Boolean run(Backend backend) {
-			return backend.endBlock(this.commit, this.onCommit);
 		}
 
 		@Override
 		protected boolean endsTransaction() {
-			return true;
+			return this.endsTransaction;
 		}
 
 	}
