@@ -120,6 +120,12 @@ abstract class AdvisoryLockFixture {
 		return session;
 	}
 
+	StoreSession leader(String node) throws SessionException {
+		StoreSession session = candidate(node);
+		win(session);
+		return session;
+	}
+
 	static Won win(StoreSession session) throws SessionException {
 		return (Won) session.acquire(NO_WAIT);
 	}
@@ -139,14 +145,7 @@ abstract class AdvisoryLockFixture {
 	}
 
 	CompletableFuture<Acquisition> awaitInQueue(Callable<Acquisition> wait) {
-		CompletableFuture<Acquisition> waiting = CompletableFuture.supplyAsync(() -> {
-			try {
-				return wait.call();
-			}
-			catch (Exception ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
+		CompletableFuture<Acquisition> waiting = start(wait);
 		await().atMost(LONG)
 			.pollInterval(Duration.ofMillis(5))
 			.until(() -> this.server
@@ -154,6 +153,20 @@ abstract class AdvisoryLockFixture {
 						+ (this.keys.main() & 0xFFFFFFFFL))
 				.equals(List.of("1")));
 		return waiting;
+	}
+
+	/**
+	 * Run a call on another thread.
+	 */
+	static <T> CompletableFuture<T> start(Callable<T> call) {
+		return CompletableFuture.supplyAsync(() -> {
+			try {
+				return call.call();
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
 	}
 
 	static void execute(Connection connection, String text) throws SQLException {

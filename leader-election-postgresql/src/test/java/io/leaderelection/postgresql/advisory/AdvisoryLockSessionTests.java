@@ -93,14 +93,13 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 		leader.acquire(NO_WAIT);
 		follower.observe();
 		leader.release(true);
-		Won again = (Won) leader.acquire(NO_WAIT);
+		Won again = win(leader);
 		assertThat(follower.observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(again.term());
 	}
 
 	@Test
 	void newAndLeavingCandidatesAreObservedAtOnce() throws SessionException {
-		StoreSession first = candidate("node-a");
-		win(first);
+		StoreSession first = leader("node-a");
 		StoreSession second = candidate("node-b");
 		first.confirm();
 		assertThat(first.candidates()).hasSize(2);
@@ -151,8 +150,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 
 	@Test
 	void confirmationHoldsOnlyForTheWinner() throws SessionException {
-		StoreSession winner = candidate("node-a");
-		win(winner);
+		StoreSession winner = leader("node-a");
 		assertThat(winner.confirm().predecessor()).isNull();
 		StoreSession other = candidate("node-b");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(other::confirm).withMessageContaining("both keys");
@@ -198,7 +196,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 			}
 
 		});
-		win(candidate("node-b"));
+		leader("node-b");
 		StoreSession session = candidate(cancelling);
 		assertThat(session.observe().candidates()).hasSize(2);
 		session.withdraw();
@@ -210,17 +208,8 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 	@CsvSource({ "53200, 2", "42501, 0" })
 	void lastViewIsKeptWhileNamesCannotBeReadUnlessTheyMayNotBe(String state, int kept) throws Exception {
 		AtomicInteger queries = new AtomicInteger();
-		AdvisoryLockStore failing = store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String describe(Collection<Integer> pids) {
-				return (queries.incrementAndGet() == 2) ? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '" + state + "'; END $$"
-						: super.describe(pids);
-			}
-
-		});
-		win(candidate("node-b"));
-		StoreSession observer = candidate(failing);
+		leader("node-b");
+		StoreSession observer = candidate(describing(queries, 2, state));
 		View before = observer.observe();
 		assertThat(before.candidates()).hasSize(2);
 		candidate("node-c");
@@ -240,21 +229,29 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 	@Tag("ring2")
 	void namesAreReadAgainAfterAFailure() throws Exception {
 		AtomicInteger queries = new AtomicInteger();
-		StoreSession winner = candidate(store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String describe(Collection<Integer> pids) {
-				return (queries.incrementAndGet() == 1) ? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '53200'; END $$"
-						: super.describe(pids);
-			}
-
-		}));
+		StoreSession winner = candidate(describing(queries, 1, "53200"));
 		win(winner);
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
 			winner.confirm();
 			assertThat(winner.candidates()).hasSize(1);
 		});
 		assertThat(queries).hasValue(2);
+	}
+
+	/**
+	 * Return a store one of whose queries for names fails.
+	 * @param queries counts them
+	 */
+	private AdvisoryLockStore describing(AtomicInteger queries, int failing, String state) {
+		return store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
+
+			@Override
+			String describe(Collection<Integer> pids) {
+				return (queries.incrementAndGet() == failing)
+						? "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '" + state + "'; END $$" : super.describe(pids);
+			}
+
+		});
 	}
 
 	@ParameterizedTest
@@ -361,8 +358,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 
 	@Test
 	void probeFailsWhenTheServerHasEndedTheSession() throws Exception {
-		StoreSession winner = candidate("node-a");
-		win(winner);
+		StoreSession winner = leader("node-a");
 		assertThat(winner.probe(Duration.ZERO)).isPositive();
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
 				+ new SessionNames(this.election).of("node-a") + "'");
@@ -373,8 +369,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 
 	@Test
 	void silentSessionIsEndedByTheServerAfterTheLease() throws Exception {
-		StoreSession silent = candidate("node-a");
-		win(silent);
+		StoreSession silent = leader("node-a");
 		StoreSession second = candidate("node-b");
 		await().atMost(LONG).until(() -> second.acquire(Duration.ofMillis(500)) instanceof Won);
 	}

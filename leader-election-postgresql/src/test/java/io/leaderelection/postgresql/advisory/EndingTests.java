@@ -347,14 +347,7 @@ class EndingTests {
 	}
 
 	private static CompletableFuture<Acquisition> acquire(StoreSession session, Duration wait) {
-		return CompletableFuture.supplyAsync(() -> {
-			try {
-				return session.acquire(wait);
-			}
-			catch (SessionException ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
+		return AdvisoryLockFixture.start(() -> session.acquire(wait));
 	}
 
 	private StoreSession open(String node, ElectionSettings settings) throws SessionException {

@@ -69,8 +69,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	@ParameterizedTest
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void foreignSessionAtTheHeadOfTheQueueIsNamed(String function) throws Exception {
-		StoreSession leader = candidate("leader");
-		win(leader);
+		StoreSession leader = leader("leader");
 		StoreSession follower = candidate("follower");
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
 		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
@@ -85,8 +84,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 
 	@Test
 	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
-		StoreSession leader = candidate("node-a");
-		win(leader);
+		StoreSession leader = leader("node-a");
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
 			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
 			await().atMost(LONG).until(() -> isNamed(leader, foreign));
@@ -101,11 +99,11 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 
 	@Test
 	void foreignSessionThatWaitsForTheFenceKeyIsNamed() throws Exception {
-		StoreSession leader = candidate("node-a");
-		win(leader);
+		StoreSession leader = leader("node-a");
 		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
 				Foreign foreign = new Foreign("SELECT 1")) {
-			CompletableFuture<Void> waiting = foreign.runAside("SELECT pg_advisory_lock(" + this.keys.fence() + ")");
+			CompletableFuture<Boolean> waiting = start(
+					() -> foreign.execute("SELECT pg_advisory_lock(" + this.keys.fence() + ")"));
 			await().atMost(LONG).until(() -> isNamed(leader, foreign));
 			transaction.close();
 			assertThat(waiting).succeedsWithin(LONG);
@@ -167,21 +165,10 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 			execute(statement);
 		}
 
-		private void execute(String text) throws SQLException {
+		private boolean execute(String text) throws SQLException {
 			try (Statement statement = this.connection.createStatement()) {
-				statement.execute(text);
+				return statement.execute(text);
 			}
-		}
-
-		CompletableFuture<Void> runAside(String text) {
-			return CompletableFuture.runAsync(() -> {
-				try {
-					execute(text);
-				}
-				catch (SQLException ex) {
-					throw new IllegalStateException(ex);
-				}
-			});
 		}
 
 		int pid() throws SQLException {

@@ -150,7 +150,7 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 
 		private final AtomicInteger waits;
 
-		private final CompletableFuture<Acquisition> result = new CompletableFuture<>();
+		private CompletableFuture<Acquisition> result;
 
 		Candidate(StoreSession session, AtomicInteger waits) {
 			this.session = session;
@@ -158,20 +158,15 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 		}
 
 		void acquire() {
-			this.result.completeAsync(() -> {
-				try {
-					Acquisition acquisition;
-					do {
-						this.waits.incrementAndGet();
-						acquisition = this.session.acquire(WAIT);
-					}
-					while (acquisition instanceof Held held && held.view().leader() != null
-							&& held.view().leader().nodeId().equals("leader"));
-					return acquisition;
+			this.result = start(() -> {
+				Acquisition acquisition;
+				do {
+					this.waits.incrementAndGet();
+					acquisition = this.session.acquire(WAIT);
 				}
-				catch (SessionException ex) {
-					throw new IllegalStateException(ex);
-				}
+				while (acquisition instanceof Held held && held.view().leader() != null
+						&& held.view().leader().nodeId().equals("leader"));
+				return acquisition;
 			});
 		}
 

@@ -59,8 +59,7 @@ class QueueTests extends AdvisoryLockFixture {
 	@Test
 	@Tag("ring2")
 	void cancelByAnAdministratorEndsTheWaitWithoutEndingTheSession() throws Exception {
-		StoreSession holder = candidate("node-a");
-		win(holder);
+		StoreSession holder = leader("node-a");
 		StoreSession waiter = candidate("node-b");
 		for (int i = 0; i < 20; i++) {
 			// Or its lease would end
@@ -86,8 +85,7 @@ class QueueTests extends AdvisoryLockFixture {
 			}
 
 		});
-		StoreSession leader = candidate("node-a");
-		win(leader);
+		StoreSession leader = leader("node-a");
 		StoreSession follower = candidate(counting);
 		Held first = (Held) follower.acquire(NO_WAIT);
 		long read = System.nanoTime();
@@ -100,8 +98,7 @@ class QueueTests extends AdvisoryLockFixture {
 
 	@Test
 	void waitFollowsTheSettingsOfTheServer() throws Exception {
-		StoreSession leader = candidate("node-a");
-		win(leader);
+		StoreSession leader = leader("node-a");
 		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
 		execute(waiter.connection(), "SET deadlock_timeout = '250ms'");
 		await().atMost(LONG).until(() -> millisOfWait(leader, waiter) < 500);
@@ -116,7 +113,7 @@ class QueueTests extends AdvisoryLockFixture {
 
 	@Test
 	void shortWaitsAreFewEnough() throws Exception {
-		win(candidate("node-a"));
+		leader("node-a");
 		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
 		execute(waiter.connection(), "SET log_min_duration_statement = '25ms'");
 		waiter.observe();
@@ -145,17 +142,12 @@ class QueueTests extends AdvisoryLockFixture {
 	private static boolean isWaitedFor(StoreSession leader, StoreSession waiter) throws Exception {
 		win(leader);
 		Thread standby = Thread.currentThread();
-		CompletableFuture<Boolean> released = CompletableFuture.supplyAsync(() -> {
-			try {
-				long limit = System.nanoTime() + LONG.toNanos();
-				while (standby.getState() != Thread.State.TIMED_WAITING && System.nanoTime() - limit < 0) {
-					Thread.onSpinWait();
-				}
-				return leader.release(true);
+		CompletableFuture<Boolean> released = start(() -> {
+			long limit = System.nanoTime() + LONG.toNanos();
+			while (standby.getState() != Thread.State.TIMED_WAITING && System.nanoTime() - limit < 0) {
+				Thread.onSpinWait();
 			}
-			catch (SessionException ex) {
-				throw new IllegalStateException(ex);
-			}
+			return leader.release(true);
 		});
 		boolean won = waiter.acquire(LONG) instanceof Won;
 		boolean succeeded = released.get(10, TimeUnit.SECONDS);

@@ -27,7 +27,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
@@ -48,8 +47,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void successorReadsTheMarkerOfACleanReleaseWhichIsGoneThen() throws Exception {
-		StoreSession first = candidate("node-a");
-		win(first);
+		StoreSession first = leader("node-a");
 		StoreSession second = candidate("node-b");
 		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
 		assertThat(first.release(true)).isTrue();
@@ -113,8 +111,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	void releaseReturnsWhetherThereIsASuccessor(boolean clean) throws Exception {
-		StoreSession first = candidate("node-a");
-		win(first);
+		StoreSession first = leader("node-a");
 		StoreSession second = candidate("node-b");
 		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
 		assertThat(first.release(clean)).isTrue();
@@ -135,8 +132,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void releaseThatIsNotCleanLeavesNoMark() throws Exception {
-		StoreSession first = candidate("node-a");
-		win(first);
+		StoreSession first = leader("node-a");
 		StoreSession second = candidate("node-b");
 		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
 		first.release(false);
@@ -147,8 +143,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void releaseDoesNotWaitLongForACandidateThatDoesNotCome() throws Exception {
-		StoreSession first = candidate("node-a");
-		win(first);
+		StoreSession first = leader("node-a");
 		candidate("node-b");
 		long start = System.nanoTime();
 		assertThat(first.release(true)).isFalse();
@@ -216,8 +211,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void predecessorIsTheHolderOfAKeyOfAnotherTermButNotOfAShare() throws Exception {
-		StoreSession winner = candidate("node-a");
-		win(winner);
+		StoreSession winner = leader("node-a");
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock_shared(%d, 12345)".formatted(this.keys.termClass()));
 			assertThat(winner.confirm().predecessor()).isNull();
@@ -228,8 +222,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void barrierWaitsForFencedTransactions() throws Exception {
-		StoreSession winner = candidate("node-a");
-		win(winner);
+		StoreSession winner = leader("node-a");
 		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
 			connection.setAutoCommit(false);
 			statement.execute("SELECT pg_advisory_xact_lock_shared(%d)".formatted(this.keys.fence()));
@@ -246,14 +239,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 	 */
 	private CompletableFuture<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
 		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
-			CompletableFuture<Boolean> release = CompletableFuture.supplyAsync(() -> {
-				try {
-					return session.release(true);
-				}
-				catch (SessionException ex) {
-					throw new IllegalStateException(ex);
-				}
-			});
+			CompletableFuture<Boolean> release = start(() -> session.release(true));
 			await().atMost(LONG)
 				.pollDelay(Duration.ZERO)
 				.pollInterval(Duration.ofMillis(5))

@@ -120,8 +120,7 @@ class SeatTests extends AdvisoryLockFixture {
 
 	@Test
 	void standbyThatWaitsKeepsItsSeat() throws SessionException {
-		StoreSession first = candidate("node-1");
-		first.acquire(NO_WAIT);
+		StoreSession first = leader("node-1");
 		StoreSession second = candidate("node-2");
 		assertThat(second.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(seats()).hasSize(1);
@@ -141,7 +140,7 @@ class SeatTests extends AdvisoryLockFixture {
 	@Test
 	void sessionOfAnEarlierVersionNeedsNoSeat() throws Exception {
 		StoreSession first = candidate("node-1");
-		Won won = (Won) first.acquire(NO_WAIT);
+		Won won = win(first);
 		candidate("node-2");
 		candidate("node-3");
 		try (Connection earlier = this.server.connect(); Statement statement = earlier.createStatement()) {

@@ -89,7 +89,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watch.view().leader()).isNull();
 		assertThat(watch.open()).isTrue();
 		StoreSession first = candidate("node-1");
-		Won won = (Won) first.acquire(NO_WAIT);
+		Won won = win(first);
 		candidate("node-2");
 		assertThat(watching.watch(false).open()).isTrue();
 		candidate("node-3");
@@ -120,7 +120,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		StoreSession first = candidate("node-1");
-		Won won = (Won) first.acquire(NO_WAIT);
+		Won won = win(first);
 		candidate("node-2");
 		int before = this.connections.get();
 		for (boolean autoCommit : new boolean[] { true, false }) {
@@ -247,7 +247,7 @@ class WatcherTests extends AdvisoryLockFixture {
 	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
 		this.pool = this.server.connect();
 		StoreSession leader = candidate("node-1");
-		Won won = (Won) leader.acquire(NO_WAIT);
+		Won won = win(leader);
 		StoreSession standby = candidate("node-2");
 		StoreSession other = candidate("node-3");
 		AdvisoryLockStore watching = store("node-4");
@@ -306,8 +306,7 @@ class WatcherTests extends AdvisoryLockFixture {
 	 */
 	@Test
 	void lockThatTriesASeatEndsWithItsStatement() throws Exception {
-		StoreSession leader = candidate("node-1");
-		leader.acquire(NO_WAIT);
+		StoreSession leader = leader("node-1");
 		StoreSession standby = candidate("node-2");
 		candidate("node-3");
 		List<String> left = new ArrayList<>();
@@ -396,16 +395,16 @@ class WatcherTests extends AdvisoryLockFixture {
 			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
 			statement.execute("SET extra_float_digits = 0");
 		}
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
-		int before = this.connections.get();
-		assertThat(watching.watch(false).open()).isTrue();
-		assertThat(this.connections).hasValue(before);
+		assertPoolIsUsed();
 	}
 
 	@Test
 	void poolWithADriverOfAnotherClassLoaderIsUsed() throws Exception {
 		this.pool = this.server.withOtherClassLoader().getConnection();
+		assertPoolIsUsed();
+	}
+
+	private void assertPoolIsUsed() throws Exception {
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		int before = this.connections.get();
@@ -417,7 +416,7 @@ class WatcherTests extends AdvisoryLockFixture {
 	@Tag("ring2")
 	void foreignHolderOfASeatIsReportedByWatcherAndLeader() throws Exception {
 		StoreSession leader = candidate("node-1");
-		Won won = (Won) leader.acquire(NO_WAIT);
+		Won won = win(leader);
 		candidate("node-2");
 		AdvisoryLockStore watching = store("node-4");
 		assertThat(watching.watch(false).view().foreign()).isNull();
