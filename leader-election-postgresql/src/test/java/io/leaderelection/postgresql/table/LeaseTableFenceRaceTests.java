@@ -27,7 +27,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
@@ -60,11 +59,10 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	@Test
 	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
 		TestNode node = node("node-a", this.server::connect, SHORT_LEASE, PausingSql::new);
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		Connection transaction = begin();
 		Connection pause = pause();
-		FutureTask<Verdict> verdict = start(() -> pass(store, transaction, won));
+		FutureTask<Verdict> verdict = start(() -> pass(node, transaction, won));
 		awaitPause(transaction);
 		// As by a release of the node on a connection from before
 		update("owner = NULL, clean = true");
@@ -84,8 +82,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 
 	@Test
 	void takeoverTakesTheElectionAsItIsNow() throws Exception {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		first.release(true);
 		StoreSession second = node("node-b", PausingSql::new).open();
 		Connection pause = pause();
@@ -146,7 +143,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	/**
 	 * The node that has won last.
 	 */
-	private record Leader(ElectionStore store, Won won) {
+	private record Leader(TestNode node, Won won) {
 	}
 
 	/**
@@ -168,13 +165,12 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		 * Lead until the other node has taken over from this one, which does not notice.
 		 */
 		boolean lead(TestNode node, TestNode other) throws Exception {
-			ElectionStore store = node.store();
 			while (!this.ended.get()) {
-				StoreSession session = open(node, store);
+				StoreSession session = open(node);
 				try {
 					while (!this.ended.get()) {
 						if (session.acquire(Duration.ofMillis(20)) instanceof Won won) {
-							lead(new Leader(store, won), other);
+							lead(new Leader(node, won), other);
 						}
 					}
 				}
@@ -186,13 +182,13 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 			return true;
 		}
 
-		private StoreSession open(TestNode node, ElectionStore store) throws SessionException {
+		private StoreSession open(TestNode node) throws SessionException {
 			try {
-				return node.open(store);
+				return node.open();
 			}
 			catch (SessionException ex) {
 				// The same
-				return node.open(store);
+				return node.open();
 			}
 		}
 
@@ -210,7 +206,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 				Leader known = this.leader.get();
 				try {
 					execute(connection, "SELECT count(*) FROM " + LeaseTableFenceRaceTests.this.table);
-					if (known != null && pass(known.store(), connection, known.won()) == Verdict.PASSED) {
+					if (known != null && pass(known.node(), connection, known.won()) == Verdict.PASSED) {
 						execute(connection, "SELECT pg_sleep(0.1)");
 						this.passed.incrementAndGet();
 						if (this.leader.get() != known) {

@@ -177,6 +177,15 @@ abstract class LeaseTableFixture {
 		this.server.execute("UPDATE %s SET %s WHERE election = '%s'".formatted(this.table, assignment, ELECTION));
 	}
 
+	/**
+	 * End the connection of a node.
+	 */
+	void terminate(String node) {
+		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+				+ "WHERE application_name = 'leader-election table " + node + "'"))
+			.contains("t");
+	}
+
 	String lockOfElection() {
 		return "SELECT FROM %s WHERE election = '%s' FOR UPDATE".formatted(this.table, ELECTION);
 	}
@@ -215,6 +224,32 @@ abstract class LeaseTableFixture {
 		return won[0];
 	}
 
+	StoreSession leader(String id) throws SessionException {
+		return leader(node(id));
+	}
+
+	/**
+	 * Open a session that leads.
+	 */
+	static StoreSession leader(TestNode node) throws SessionException {
+		StoreSession session = node.open();
+		lead(session);
+		return session;
+	}
+
+	StoreSession follower(String id) throws SessionException {
+		return follower(node(id));
+	}
+
+	/**
+	 * Open a session that finds another leader.
+	 */
+	static StoreSession follower(TestNode node) throws SessionException {
+		StoreSession session = node.open();
+		hold(session);
+		return session;
+	}
+
 	static Held hold(StoreSession session) throws SessionException {
 		Acquisition acquisition = session.acquire(NO_WAIT);
 		assertThat(acquisition).isInstanceOf(Held.class);
@@ -229,8 +264,8 @@ abstract class LeaseTableFixture {
 		return session.confirm();
 	}
 
-	static Verdict pass(ElectionStore store, Connection transaction, Won won) throws SQLException {
-		return store.fence().pass(transaction, won.term()).verdict();
+	static Verdict pass(TestNode node, Connection transaction, Won won) throws SQLException {
+		return node.store.fence().pass(transaction, won.term()).verdict();
 	}
 
 	/**
@@ -276,6 +311,8 @@ abstract class LeaseTableFixture {
 
 		private final String id;
 
+		private final ElectionStore store;
+
 		private final List<StoreSession> sessions = new ArrayList<>();
 
 		private TestNode(String id, ConnectionSource source, Duration lease, Statements statements) {
@@ -290,6 +327,7 @@ abstract class LeaseTableFixture {
 				}
 
 			};
+			this.store = store(ELECTION, 0, ElectionSettings.STANDBYS);
 		}
 
 		ElectionStore store(String election, int priority, int standbys) {
@@ -301,12 +339,8 @@ abstract class LeaseTableFixture {
 					0);
 		}
 
-		ElectionStore store() {
-			return store(ELECTION, 0, ElectionSettings.STANDBYS);
-		}
-
 		StoreSession open() throws SessionException {
-			return open(store());
+			return open(this.store);
 		}
 
 		StoreSession open(String election) throws SessionException {

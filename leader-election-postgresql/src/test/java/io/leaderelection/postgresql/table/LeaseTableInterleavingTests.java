@@ -31,7 +31,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
@@ -99,11 +98,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 						CREATE TRIGGER log AFTER INSERT OR UPDATE OR DELETE ON %1$s_node FOR EACH ROW EXECUTE FUNCTION %1$s_log()
 						"""
 					.formatted(this.table));
-		StoreSession first = node("node-b").open();
-		lead(first);
+		StoreSession first = leader("node-b");
 		this.server.execute("DELETE FROM " + this.table + "_log");
-		StoreSession session = node.open();
-		hold(session);
+		StoreSession session = follower(node);
 		node.clock.advance(LEASE);
 		lead(session);
 		session.release(true);
@@ -122,8 +119,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		// Nothing but a flush of its own brings it to the disk within this time
 		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms")) {
 			TestNode node = node("node-a", own::connect, LEASE, sql(mutant));
-			StoreSession session = node.open();
-			lead(session);
+			StoreSession session = leader(node);
 			String query = "SELECT beat FROM " + this.table + "_node";
 			String before = own.query(query).get(0);
 			confirm(node, session);
@@ -141,11 +137,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "DELETE_AFTER_PROMOTION", "TAKEOVER_AFTER_PROMOTION" })
 	void nothingIsDeletedOrTakenOnAServerThatWasPromotedSinceItWasRead(Mutant mutant) throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		TestNode node = node("node-b", sql(mutant));
-		StoreSession second = node.open();
-		hold(second);
+		StoreSession second = follower(node);
 		node.clock.advance(LEASE);
 		assertThat(second.acquire(NO_WAIT) instanceof Won).isEqualTo(mutant == Mutant.NONE);
 		assertThat(rows("node-a", "beat").isEmpty()).isEqualTo(mutant != Mutant.DELETE_AFTER_PROMOTION);
@@ -153,13 +147,11 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	@Test
 	void freeElectionOfAnotherTimelineIsNotTakenBeforeALease() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		first.release(true);
 		update("timeline = 7");
 		TestNode node = node("node-b");
-		StoreSession second = node.open();
-		hold(second);
+		StoreSession second = follower(node);
 		node.clock.advance(LEASE.minusSeconds(10));
 		hold(second);
 		node.clock.advance(Duration.ofSeconds(10));
@@ -169,10 +161,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void transactionOfATermOfAnotherTimelineDoesNotPass() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		update("timeline = 7");
-		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
 	}
 
 	// What is owned and not led
@@ -206,8 +197,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void sessionWhoseTrustHasLapsedIsNotRenewed() throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		List<String> before = rows("node-a", "concat(token, beat)");
 		node.clock.advance(LEASE.multipliedBy(3).dividedBy(4));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
@@ -215,8 +205,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		assertThat(rows("node-a", "concat(token, beat)")).containsAll(before).hasSize(2);
 		first.abort();
 		// A copy of this machine may go on with it
-		StoreSession next = node.open();
-		hold(next);
+		StoreSession next = follower(node);
 		node.clock.advance(LEASE);
 		assertThat(awaitWon(next).ending()).isEqualTo(Ending.CLEAN);
 	}
@@ -224,8 +213,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void electionThatCannotBeFreedForALeaseDoesNotKeepItsSession() throws Exception {
 		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		StoreSession other = node.open("other");
 		lead(other);
 		begin(lockOfElection());
@@ -243,20 +231,18 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@EnumSource(names = { "NONE", "FENCE_WITHOUT_ROW" })
 	void overlappingTransactionsDoNotStarveATakeover(Mutant mutant) throws Exception {
 		TestNode node = node("node-a", sql(mutant));
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		Connection transaction = begin();
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		other.clock.advance(LEASE);
 		await().atMost(LIMIT).until(() -> {
 			hold(second);
 			return rows("node-a", "token").isEmpty();
 		});
 		Connection next = begin();
-		boolean refused = pass(store, next, won) == Verdict.REFUSED;
+		boolean refused = pass(node, next, won) == Verdict.REFUSED;
 		transaction.commit();
 		if (refused) {
 			awaitWon(second);
@@ -271,10 +257,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@EnumSource(names = { "NONE", "FENCE_WITHOUT_LOCK", "FENCE_FOR_KEY_SHARE" })
 	void electionIsNotTakenFromATransactionThatHasPassedTheFence(Mutant mutant) throws Exception {
 		TestNode node = node("node-a", sql(mutant));
-		ElectionStore store = node.store();
-		StoreSession first = node.open(store);
+		StoreSession first = node.open();
 		Won won = lead(first);
-		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.PASSED);
 		first.release(true);
 		StoreSession second = node("node-b").open();
 		assertThat(second.acquire(NO_WAIT) instanceof Won).isEqualTo(mutant != Mutant.NONE);
@@ -284,10 +269,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@EnumSource(names = { "NONE", "FENCE_WITHOUT_OWNER" })
 	void transactionDoesNotPassOnceItsElectionIsFree(Mutant mutant) throws Exception {
 		TestNode node = node("node-a", sql(mutant));
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		update("owner = NULL");
-		assertThat(pass(store, begin(), won)).isEqualTo((mutant == Mutant.NONE) ? Verdict.REFUSED : Verdict.PASSED);
+		assertThat(pass(node, begin(), won)).isEqualTo((mutant == Mutant.NONE) ? Verdict.REFUSED : Verdict.PASSED);
 	}
 
 	@ParameterizedTest
@@ -295,10 +279,8 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	void deleteTakeoverAndReleaseDoNotWaitForALockedRow(Mutant mutant) throws Exception {
 		String id = "node-" + this.table;
 		TestNode node = node(id, sql(mutant));
-		StoreSession first = node("node-a").open();
-		lead(first);
-		StoreSession second = node.open();
-		hold(second);
+		StoreSession first = leader("node-a");
+		StoreSession second = follower(node);
 		node.clock.advance(LEASE);
 		Connection foreign = begin(lockOf("node-a"));
 		boolean waited = waits(() -> hold(second));
@@ -379,8 +361,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@EnumSource(names = { "NONE", "BEAT_NOT_COMPARED" })
 	void sessionThatIsRenewedMeanwhileIsNotDeleted(Mutant mutant) throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		TestNode other = node("node-b",
 				(tables, inspected, timeout) -> new MutantSql(mutant, tables, inspected, timeout) {
 
@@ -391,8 +372,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 					}
 
 				});
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		other.clock.advance(LEASE);
 		assertThat(second.acquire(NO_WAIT) instanceof Won).isEqualTo(mutant != Mutant.NONE);
 	}
@@ -400,8 +380,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@EnumSource(names = { "NONE", "TERM_NOT_COMPARED", "OWNER_NOT_COMPARED" })
 	void electionThatHasChangedMeanwhileIsNotTaken(Mutant mutant) throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		first.release(true);
 		StoreSession second = node("node-b", sql(mutant)).open();
 		this.beforeTakeover = () -> update(
@@ -413,8 +392,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@EnumSource(names = { "NONE", "BEAT_INCREMENTED" })
 	void copyOfANodeDoesNotShareItsSession(Mutant mutant) throws SessionException {
 		TestNode node = node("node-a", sql(mutant));
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		update("node-a", "beat = beat + 1000");
 		boolean ended = false;
 		try {
@@ -429,8 +407,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void electionThatACopyHasTakenIsNotFreed() throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession session = node.open();
-		lead(session);
+		StoreSession session = leader(node);
 		session.release(true);
 		session.observe();
 		String token = rows("node-a", "token").get(0);
@@ -440,8 +417,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			.withMessageContaining("The session of this node has ended");
 		assertThat(election("owner")).isEqualTo(token);
 		session.abort();
-		StoreSession next = node.open();
-		hold(next);
+		StoreSession next = follower(node);
 		node.clock.advance(LEASE.minusSeconds(10));
 		hold(next);
 	}
@@ -450,11 +426,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@ValueSource(strings = { "DELETE FROM %s_node", "TRUNCATE %s_node" })
 	void rowDeletedByHandLetsNobodyLeadBeforeALeaseHasPassed(String change) throws SessionException {
 		TestNode leader = node("node-a");
-		StoreSession first = leader.open();
-		lead(first);
+		StoreSession first = leader(leader);
 		TestNode node = node("node-b");
-		StoreSession second = node.open();
-		hold(second);
+		StoreSession second = follower(node);
 		node.clock.advance(LEASE.minusSeconds(10));
 		confirm(leader, first);
 		this.server.execute(change.formatted(this.table));
@@ -462,8 +436,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			.withMessageContaining("its row was deleted");
 		second.abort();
 		TestNode later = node("node-c");
-		StoreSession third = later.open();
-		hold(third);
+		StoreSession third = follower(later);
 		StoreSession again = node.open();
 		for (int i = 0; i < 2; i++) {
 			hold(again);
@@ -479,15 +452,13 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void idleSessionIsNotDeletedBeforeHalfAMinuteNorWhileItOwnsAnotherElection() throws SessionException {
 		TestNode leader = node("node-a");
-		StoreSession first = leader.open();
-		lead(first);
+		StoreSession first = leader(leader);
 		hold(node("node-c").open());
 		TestNode owner = node("node-d");
 		hold(owner.open());
 		lead(owner.open("other"));
 		TestNode node = node("node-b");
-		StoreSession second = node.open();
-		hold(second);
+		StoreSession second = follower(node);
 		// Longer than the lease
 		for (int i = 0; i < 3; i++) {
 			node.clock.advance(Duration.ofSeconds(8));
@@ -553,8 +524,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void fenceNeedsNoRightToChangeWhoLeads() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		this.server.execute("""
 				CREATE ROLE %2$s LOGIN PASSWORD 'right';
 				GRANT SELECT, UPDATE (since) ON %1$s TO %2$s;
@@ -562,7 +532,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 				""".formatted(this.table, this.role));
 		try (Connection transaction = DriverManager.getConnection(this.server.jdbcUrl(), this.role, "right")) {
 			transaction.setAutoCommit(false);
-			assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+			assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 			assertThatExceptionOfType(SQLException.class)
 				.isThrownBy(() -> execute(transaction, "UPDATE " + this.table + " SET owner = NULL"))
 				.withMessageContaining("permission denied");

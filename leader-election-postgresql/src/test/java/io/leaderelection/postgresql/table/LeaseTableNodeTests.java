@@ -91,7 +91,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		List<FutureTask<?>> waiting = acquire(sessions);
 		int before = this.connects.get();
 		this.refused = true;
-		terminate();
+		terminate("node-a");
 		sessions.get(7).wake();
 		for (FutureTask<?> each : waiting) {
 			assertFails(each, "refused");
@@ -130,8 +130,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void confirmationNeedsARoundThatBeginsAfterItsCall() throws Exception {
 		TestNode node = node();
-		StoreSession leader = node.open();
-		lead(leader);
+		StoreSession leader = leader(node);
 		StoreSession other = node.open("other");
 		CountDownLatch sent = new CountDownLatch(1);
 		CountDownLatch goOn = new CountDownLatch(1);
@@ -154,8 +153,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void confirmationsAreRepeatedWithPausesUntilARoundSucceeds() throws Exception {
 		TestNode node = node();
-		StoreSession leader = node.open();
-		lead(leader);
+		StoreSession leader = leader(node);
 		node.clock.advance(Duration.ofSeconds(1));
 		int before = this.rounds.get();
 		this.beforeRound = () -> {
@@ -174,8 +172,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void errorOfAThreadThatUsesTheConnectionLeavesItToTheOthers() throws Exception {
 		TestNode node = node();
-		StoreSession leader = node.open();
-		lead(leader);
+		StoreSession leader = leader(node);
 		StoreSession other = node.open("other");
 		this.beforeRound = () -> {
 			throw new OutOfMemoryError("seeded");
@@ -203,8 +200,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	void abortEndsTheConnectionOnlyIfItsElectionUsesIt() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node(proxy.port());
-			StoreSession leader = node.open();
-			lead(leader);
+			StoreSession leader = leader(node);
 			StoreSession waits = node.open("waits");
 			StoreSession uses = node.open("uses");
 			List<String> token = rows("node-a", "token");
@@ -262,7 +258,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		}, LEASE, HookedSql::new);
 		StoreSession uses = node.open("uses");
 		aborted.set(uses);
-		terminate();
+		terminate("node-a");
 		assertFails(start(() -> {
 			try {
 				return uses.observe();
@@ -301,10 +297,9 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			}
 			return connect(this.server.port(), settings);
 		}, LEASE, HookedSql::new);
-		StoreSession leader = node.open();
-		lead(leader);
+		StoreSession leader = leader(node);
 		StoreSession uses = node.open("uses");
-		terminate();
+		terminate("node-a");
 		FutureTask<?> connects = new FutureTask<>(() -> {
 			// The first one finds that the connection has ended
 			assertThatExceptionOfType(SessionException.class).isThrownBy(uses::observe);
@@ -333,8 +328,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void strayInterruptDoesNotEndATermOrAWait() throws Exception {
 		TestNode node = node();
-		StoreSession leader = node.open();
-		lead(leader);
+		StoreSession leader = leader(node);
 		Thread.currentThread().interrupt();
 		leader.confirm();
 		assertThat(Thread.interrupted()).isFalse();
@@ -481,11 +475,9 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 
 	@Test
 	void electionsThatWaitForNoticesDoNotDelayOneThatHasReceivedOne() throws Exception {
-		StoreSession leader = node("node-b").open();
-		lead(leader);
+		StoreSession leader = leader("node-b");
 		TestNode node = node();
-		StoreSession follower = node.open();
-		hold(follower);
+		StoreSession follower = follower(node);
 		acquire(openFollowers(node));
 		FutureTask<Won> takeover = start(() -> {
 			Acquisition acquisition = follower.acquire(Duration.ofMinutes(1));
@@ -510,8 +502,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void electionWhoseReleaseWasSkippedIsFreedAfterItsSessionWasClosed() throws Exception {
 		TestNode node = node();
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		StoreSession other = node.open("other");
 		lead(other);
 		Connection foreign = begin(lockOfElection());
@@ -552,12 +543,6 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);
 		}
-	}
-
-	private void terminate() {
-		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-				+ "WHERE application_name = 'leader-election table node-a'"))
-			.contains("t");
 	}
 
 	private TestNode node() {

@@ -29,7 +29,6 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
@@ -104,8 +103,7 @@ class LeaseTableTests extends LeaseTableFixture {
 			assertThat("%d".formatted(1)).isNotEqualTo("1");
 			StoreSession first = node("node-a").open();
 			Won won = lead(first);
-			StoreSession second = node("node-b").open();
-			hold(second);
+			StoreSession second = follower("node-b");
 			request(second, won.term(), NO_WAIT);
 			first.release(true);
 			awaitWon(second);
@@ -132,8 +130,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		StoreSession first = node("node-a").open();
 		Won won = lead(first);
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		other.clock.advance(LEASE.minusSeconds(10));
 		assertThat(hold(second).view().leader()).isNotNull();
 		other.clock.advance(Duration.ofSeconds(10));
@@ -149,8 +146,7 @@ class LeaseTableTests extends LeaseTableFixture {
 	@Test
 	void sessionThatIsRenewedIsNotTakenOver() throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		TestNode other = node("node-b");
 		StoreSession second = other.open();
 		for (int i = 0; i < 6; i++) {
@@ -164,8 +160,7 @@ class LeaseTableTests extends LeaseTableFixture {
 	void noticeOfAReleaseEndsTheWaitOfAFollower() throws Exception {
 		StoreSession first = node("node-a").open();
 		Won won = lead(first);
-		StoreSession second = node("node-b").open();
-		hold(second);
+		StoreSession second = follower("node-b");
 		FutureTask<?> takeover = start(() -> {
 			while (!(second.acquire(Duration.ofMinutes(1)) instanceof Won next)) {
 				assertThat(second.isStandby()).isTrue();
@@ -192,8 +187,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void electionIsReleasedOnAnotherConnectionIfTheConnectionHasEnded() throws SessionException {
-		StoreSession session = node("node-a").open();
-		lead(session);
+		StoreSession session = leader("node-a");
 		terminate("node-a");
 		session.release(true);
 		assertThat(election("owner IS NULL AND clean")).isEqualTo("t");
@@ -202,36 +196,26 @@ class LeaseTableTests extends LeaseTableFixture {
 	@Test
 	void endedConnectionDoesNotEndTheTerm() throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession session = node.open();
-		lead(session);
+		StoreSession session = leader(node);
 		List<String> token = rows("node-a", "token");
 		terminate("node-a");
 		confirm(node, session);
 		assertThat(rows("node-a", "token")).isEqualTo(token);
 	}
 
-	private void terminate(String node) {
-		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-				+ "WHERE application_name = 'leader-election table " + node + "'"))
-			.contains("t");
-	}
-
 	@Test
 	void electionIsTakenOverAtOnceByTheNextSessionOfTheSameNode() throws SessionException {
 		TestNode node = node("node-a");
 		node.open("other");
-		StoreSession first = node.open();
-		lead(first);
+		StoreSession first = leader(node);
 		first.abort();
 		assertThat(win(node.open()).ending()).isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void closedSessionDeletesItsRowOnlyIfItOwnsNothing() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
-		StoreSession second = node("node-b").open();
-		hold(second);
+		StoreSession first = leader("node-a");
+		StoreSession second = follower("node-b");
 		second.close();
 		first.close();
 		assertThat(rows("node-b", "token")).isEmpty();
@@ -241,10 +225,8 @@ class LeaseTableTests extends LeaseTableFixture {
 	@Test
 	void candidatesThatWithdrawOrLeaveDisappear() throws SessionException {
 		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		lead(first);
-		StoreSession second = node("node-b").open();
-		hold(second);
+		StoreSession first = leader(node);
+		StoreSession second = follower("node-b");
 		assertThat(candidates(node, first)).containsExactly("node-a", "node-b");
 		second.withdraw();
 		second.observe();
@@ -264,8 +246,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
-		StoreSession leader = node("node-b").open();
-		lead(leader);
+		StoreSession leader = leader("node-b");
 		List<StoreSession> followers = new ArrayList<>();
 		for (String id : List.of("node-a", "node-c", "node-d", "node-e")) {
 			TestNode node = node(id);
@@ -287,8 +268,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void freeElectionIsLeftForAMomentToACandidateOfHigherPriority() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		TestNode low = node("node-b");
 		StoreSession second = low.open();
 		TestNode high = node("node-c");
@@ -302,8 +282,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		second.release(true);
 		second.close();
 		win(third);
-		StoreSession next = low.open();
-		hold(next);
+		StoreSession next = follower(low);
 		third.release(true);
 		// It does not count as the former leader
 		win(next);
@@ -315,8 +294,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		StoreSession first = node.open();
 		Won won = lead(first);
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		request(second, new Term(0, 1, won.term().transactionId() - 1), NO_WAIT);
 		assertThat(confirm(node, first).requested()).isFalse();
 		FutureTask<?> request = start(() -> request(second, won.term(), LEASE));
@@ -338,8 +316,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void wakeEndsTheWaitOrElseTheNextOne() throws Exception {
-		StoreSession leader = node("node-a").open();
-		lead(leader);
+		StoreSession leader = leader("node-a");
 		StoreSession session = node("node-b").open();
 		FutureTask<?> waiting = start(() -> session.acquire(Duration.ofMinutes(1)));
 		awaitStill(() -> !waiting.isDone());
@@ -353,8 +330,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void rowOfADeletedElectionEndsTheTerm() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		this.server.execute("DELETE FROM " + this.table);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
 			.withMessage("The row of the election has been deleted");
@@ -362,10 +338,8 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void rowOfAnElectionThatAnotherNodeOwnsEndsTheTerm() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
-		StoreSession second = node("node-b").open();
-		hold(second);
+		StoreSession first = leader("node-a");
+		StoreSession second = follower("node-b");
 		update("term = term + 1, owner = '" + rows("node-b", "token").get(0) + "'");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
 			.withMessageMatching("The term has ended: node 'node-b' leads in the term .*");
@@ -373,8 +347,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void releaseByHandEndsTheTerm() throws SessionException {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		update("owner = NULL");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
 			.withMessage("The term has ended: the election is free");
@@ -383,23 +356,21 @@ class LeaseTableTests extends LeaseTableFixture {
 	@Test
 	void takeoverWaitsForTransactionsThatHavePassedTheFence() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		StoreSession first = node.open(store);
+		StoreSession first = node.open();
 		Won won = lead(first);
 		Connection transaction = begin();
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		// Renewals pass
 		confirm(node, first);
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		other.clock.advance(LEASE);
 		String locker = "pid " + transaction.unwrap(PGConnection.class).getBackendPID() + " ";
 		await().atMost(LIMIT).until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
 		transaction.commit();
 		awaitWon(second);
 		assertThat(second.observe().foreign()).isNull();
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.REFUSED);
 	}
 
 	@ParameterizedTest
@@ -407,8 +378,7 @@ class LeaseTableTests extends LeaseTableFixture {
 			Connection.TRANSACTION_SERIALIZABLE })
 	void transactionThatBeganBeforeATakeoverPassesBeforeItAndIsRefusedAfterIt(int isolation) throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		StoreSession first = node.open(store);
+		StoreSession first = node.open();
 		Won won = lead(first);
 		Connection before = begin(isolation);
 		Connection after = begin(isolation);
@@ -416,33 +386,31 @@ class LeaseTableTests extends LeaseTableFixture {
 			execute(transaction, "SELECT count(*) FROM " + this.table);
 		}
 		confirm(node, first);
-		assertThat(pass(store, before, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, before, won)).isEqualTo(Verdict.PASSED);
 		before.commit();
 		// As by a node that is frozen, whose release does not end its own fence
 		update("owner = NULL, clean = true");
 		win(node("node-b").open());
-		assertThat(pass(store, after, won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(node, after, won)).isEqualTo(Verdict.REFUSED);
 	}
 
 	@Test
 	void noTransactionPassesOnThisNodeFromTheReleaseOn() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		StoreSession first = node.open(store);
+		StoreSession first = node.open();
 		Won won = lead(first);
 		Connection transaction = begin();
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		// Skipped, since the row is locked
 		first.release(true);
 		assertThat(election("owner IS NOT NULL")).isEqualTo("t");
-		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
 	}
 
 	@Test
 	void serializationFailureBetweenOtherTransactionsIsNotMistakenForALostTerm() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		String doctor = this.table + "_doctor";
 		this.server.execute("CREATE TABLE " + doctor + " (name text)");
 		try {
@@ -455,11 +423,11 @@ class LeaseTableTests extends LeaseTableFixture {
 				execute(each, "INSERT INTO " + doctor + " VALUES ('alice')");
 			}
 			other.commit();
-			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> pass(store, transaction, won))
+			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> pass(node, transaction, won))
 				.extracting(SQLException::getSQLState)
 				.isEqualTo("40001");
 			transaction.rollback();
-			assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+			assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 			transaction.rollback();
 		}
 		finally {
@@ -470,32 +438,30 @@ class LeaseTableTests extends LeaseTableFixture {
 	@Test
 	void fenceLimitsHowLongItsTransactionMayBeIdle() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		Connection transaction = begin();
 		String setting = "SHOW idle_in_transaction_session_timeout";
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		assertThat(value(transaction, setting)).isEqualTo("20s");
 		transaction.commit();
 		assertThat(value(transaction, setting)).isEqualTo("0");
 		execute(transaction, "SET idle_in_transaction_session_timeout = '7s'");
-		assertThat(pass(store, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		assertThat(value(transaction, setting)).isEqualTo("7s");
 	}
 
 	@Test
 	void fenceIsBlockedWhileAForeignSessionHasLockedTheRow() throws Exception {
 		TestNode node = node("node-a");
-		ElectionStore store = node.store();
-		Won won = lead(node.open(store));
+		Won won = lead(node.open());
 		begin(lockOfElection());
-		assertThat(pass(store, begin(), won)).isEqualTo(Verdict.BLOCKED);
+		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.BLOCKED);
 	}
 
 	@Test
 	void fenceCoversTheDatabaseToWhichTheElectionsMove() throws Exception {
 		TestNode node = node("node-a");
-		lead(node.open(node.store()));
+		leader(node);
 		Connection transaction = begin();
 		LeaseTableSql sql = new LeaseTableSql(Tables.named(this.table), ServerInspection.inspect(transaction), 1000);
 		DatabaseIdentity present = DatabaseIdentity.of(transaction);
@@ -513,8 +479,7 @@ class LeaseTableTests extends LeaseTableFixture {
 	@ValueSource(strings = { "SELECT FROM %s WHERE true FOR UPDATE", "UPDATE %s SET since = since", "DELETE FROM %s",
 			"SELECT FROM %s WHERE true FOR KEY SHARE; UPDATE %<s SET since = since" })
 	void followerNamesTheSessionThatHasLockedAFreeElection(String change) throws Exception {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		first.release(true);
 		StoreSession second = node("node-b").open();
 		Connection foreign = begin(change.formatted(this.table));
@@ -529,8 +494,7 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void followerNamesThePreparedTransactionThatHasLockedAFreeElection() throws Exception {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		first.release(true);
 		StoreSession second = node("node-b").open();
 		execute(begin(lockOfElection()), "PREPARE TRANSACTION '" + this.table + "'");
@@ -546,11 +510,9 @@ class LeaseTableTests extends LeaseTableFixture {
 
 	@Test
 	void followerNamesTheSessionThatHasLockedTheRowOfANodeThatHasExpired() throws Exception {
-		StoreSession first = node("node-a").open();
-		lead(first);
+		StoreSession first = leader("node-a");
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		Connection foreign = begin(lockOf("node-a"));
 		other.clock.advance(LEASE);
 		assertThat(String.valueOf(hold(second).view().foreign()))
@@ -563,8 +525,7 @@ class LeaseTableTests extends LeaseTableFixture {
 	void lockOfACandidatesRowDoesNotDelayATakeover() throws Exception {
 		lead(node("node-a").open());
 		TestNode other = node("node-b");
-		StoreSession second = other.open();
-		hold(second);
+		StoreSession second = follower(other);
 		begin("SELECT FROM %s_candidate FOR UPDATE".formatted(this.table));
 		other.clock.advance(LEASE);
 		assertThat(win(second).term()).isNotNull();
