@@ -80,8 +80,9 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		assertThat(transaction.isValid(1)).isFalse();
 	}
 
-	@Test
-	void takeoverTakesTheElectionAsItIsNow() throws Exception {
+	@ParameterizedTest
+	@ValueSource(strings = { "term = term + 1", "owner = gen_random_uuid()" })
+	void takeoverTakesTheElectionAsItIsNow(String change) throws Exception {
 		StoreSession first = leader("node-a");
 		first.release(true);
 		StoreSession second = node("node-b", PausingSql::new).open();
@@ -90,7 +91,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		await().atMost(LIMIT)
 			.until(() -> this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
 				.size() == 1);
-		update("term = term + 1");
+		update(change);
 		pause.commit();
 		assertThat(get(taken)).isFalse();
 	}

@@ -346,9 +346,12 @@ class LeaseTableTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void releaseByHandEndsTheTerm() throws SessionException {
-		StoreSession first = leader("node-a");
+	void releaseByHandEndsTheTerm() throws Exception {
+		TestNode node = node("node-a");
+		StoreSession first = node.open();
+		Won won = lead(first);
 		update("owner = NULL");
+		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
 			.withMessage("The term has ended: the election is free");
 	}
