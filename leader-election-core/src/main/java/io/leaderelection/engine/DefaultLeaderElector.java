@@ -54,10 +54,10 @@ public final class DefaultLeaderElector implements LeaderElector {
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, ElectionStore store, Watchdog watchdog,
 			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log,
 			BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions) {
-		this.election = new Election(settings, timings, transitions.apply(settings, timings), store.fence(), platform,
-				publisher, log, watchdog.interrupter());
-		this.store = store;
+		this.election = new Election(settings, timings, transitions.apply(settings, timings), store, platform,
+				publisher, log, watchdog);
 		this.election.effects().runBy(new ElectionLoop(this.election, store, watchdog));
+		this.store = store;
 	}
 
 	@Override

@@ -17,7 +17,6 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -29,9 +28,10 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionState.HandOver;
+import io.leaderelection.engine.ElectionEffects.Effects;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.HandOver;
 import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.Transitions.Moment;
@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * requests of other threads. {@link ElectionLoop} is its thread. The package comment
  * describes the whole.
  */
-final class Election implements TermLeadership.Owner, WorkGate.Owner {
+final class Election implements ElectionEffects.Owner {
 
 	/** About 146 years. */
 	private static final long FOREVER = Long.MAX_VALUE / 2;
@@ -74,18 +74,18 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 
 	private @Nullable Participation next;
 
-	Election(ElectionSettings settings, ElectionTimings timings, Transitions transitions, TransactionFence fence,
-			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Interrupter interrupter) {
+	Election(ElectionSettings settings, ElectionTimings timings, Transitions transitions, ElectionStore store,
+			Platform platform, Consumer<ElectionEvent> publisher, ElectionLog log, Watchdog watchdog) {
 		this.settings = settings;
 		this.timings = timings;
 		this.transitions = transitions;
 		this.platform = platform;
 		this.log = log.of(settings);
-		this.fenceChecks = new FenceChecks(fence);
+		this.fenceChecks = new FenceChecks(store.fence());
 		this.statistics = new ElectionStatistics(this.fenceChecks);
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
-		this.effects = new ElectionEffects(this, platform, publisher, this.statistics, interrupter);
+		this.effects = new ElectionEffects(this, platform, publisher, this.statistics, this.log, store, watchdog);
 		this.state = ElectionState.stopped(platform.nanoTime());
 	}
 
@@ -116,8 +116,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.effects.gate();
 	}
 
-	@Override
-	public FenceChecks fenceChecks() {
+	FenceChecks fenceChecks() {
 		return this.fenceChecks;
 	}
 
@@ -129,7 +128,12 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return this.effects;
 	}
 
-	ElectionState state() {
+	ElectionEffects.Loop loop() {
+		return this.effects.loop();
+	}
+
+	@Override
+	public ElectionState state() {
 		return this.state;
 	}
 
@@ -143,12 +147,16 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		return (this.state.position() instanceof Leading leading) ? leading.leadership() : null;
 	}
 
+	@Override
+	public boolean admitsWork(TermLeadership leadership) {
+		return this.state.granted(leadership) instanceof Leading leading && isTrusted(leading);
+	}
+
 	/**
 	 * Return the leadership of this node, or {@code null} if it may not start leader
 	 * work.
 	 */
-	@Override
-	public @Nullable TermLeadership leadership() {
+	@Nullable TermLeadership leadership() {
 		return (this.state.position() instanceof Leading leading && isTrusted(leading)) ? leading.leadership() : null;
 	}
 
@@ -176,14 +184,20 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 				leadership.getSince(), this.settings.profile(), null);
 	}
 
-	@Override
-	public boolean isTrusted(TermLeadership leadership) {
-		return this.state.position() instanceof Granted granted && granted.leadership() == leadership
-				&& isTrusted(granted);
+	boolean isTrusted(TermLeadership leadership) {
+		Granted granted = this.state.granted(leadership);
+		return granted != null && isTrusted(granted);
 	}
 
 	private boolean isTrusted(Granted granted) {
 		return granted.trustRemaining(this.platform.nanoTime()) > 0;
+	}
+
+	/**
+	 * Create the leadership of a term that is to be granted.
+	 */
+	TermLeadership newLeadership(Term term) {
+		return new TermLeadership(this.settings, this.fenceChecks, this::isTrusted, term, this.platform.now());
 	}
 
 	/**
@@ -222,7 +236,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Return the time until the next deadline on which the watchdog acts.
 	 */
-	long deadlineRemaining(long now) {
+	@Override
+	public long deadlineRemaining(long now) {
 		return Math.min(this.transitions.interruptRemaining(this.state, now), Math
 			.min(this.transitions.trustRemaining(this.state, now), this.transitions.stopRemaining(this.state, now)));
 	}
@@ -231,7 +246,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 * Return for how long this node has led since the start of the application.
 	 */
 	Duration led() {
-		return locked(() -> Duration.ofNanos(this.statistics.led(this.state, this.platform.nanoTime())));
+		return locked(() -> Duration.ofNanos(this.statistics.led(this.state.granted(), this.platform.nanoTime())));
 	}
 
 	// Changes
@@ -246,10 +261,10 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	ElectionState apply(Step step) {
 		return locked(() -> {
 			ElectionState before = this.state;
-			Moment now = new Moment(this.platform.nanoTime(), this.platform.now());
-			ElectionState after = step.apply(before, now);
+			long now = this.platform.nanoTime();
+			Effects prepared = this.effects.new Effects(now);
+			ElectionState after = step.apply(before, new Moment(now, this.platform.now(), prepared));
 			if (after != before) {
-				List<Runnable> prepared = this.effects.prepare(before, after, now.nanos());
 				this.state = after;
 				this.effects.run(prepared);
 				this.changed.signalAll();
@@ -277,8 +292,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	void handedOver(boolean freed) {
 		HandOver handOver = this.<@Nullable HandOver, RuntimeException>locked(() -> {
-			HandOver completed = this.state.handOver();
-			apply((state, now) -> this.transitions.handedOver(state, now, freed));
+			HandOver completed = this.state.position().handOver();
+			apply(this.transitions::handedOver);
 			return completed;
 		});
 		if (handOver != null) {
@@ -313,7 +328,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	private void startThreads() {
 		try {
 			this.effects.retainThreads(true);
-			this.effects.loop().start();
+			loop().start();
 		}
 		catch (Throwable ex) {
 			this.effects.retainThreads(false);
@@ -353,7 +368,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		boolean goesOn = locked(() -> {
 			Participation following = this.next;
 			// What may fail comes first: the thread then tries again
-			this.effects.loop().supervise(following != null);
+			loop().supervise(following != null);
 			this.effects.retainThreads(following != null);
 			apply((state, now) -> this.transitions.end(state));
 			this.current = following;
@@ -366,7 +381,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 			}
 		}
 		catch (Throwable ex) {
-			this.effects.loop().failed(ex);
+			this.effects.failed(ex);
 		}
 		return goesOn;
 	}
@@ -393,7 +408,8 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	 */
 	CompletableFuture<Boolean> resign(String cause) {
 		CompletableFuture<Boolean> completion = resignation();
-		HandOver handOver = apply((state, now) -> this.transitions.resign(state, now, cause, completion)).handOver();
+		HandOver handOver = apply((state, now) -> this.transitions.resign(state, now, cause, completion)).position()
+			.handOver();
 		wakeUp();
 		return (handOver != null) ? handOver.completion().copy() : CompletableFuture.completedFuture(false);
 	}
@@ -478,7 +494,7 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 		try {
 			this.effects.runRequest(() -> {
 				try {
-					this.effects.loop().requestResignation(term, cause);
+					loop().requestResignation(term, cause);
 				}
 				finally {
 					apply((state, now) -> this.transitions.endRequest(state, term));
@@ -576,10 +592,11 @@ final class Election implements TermLeadership.Owner, WorkGate.Owner {
 	/**
 	 * Have the election thread evaluate the state again.
 	 */
-	void wakeUp() {
+	@Override
+	public void wakeUp() {
 		locked(() -> {
 			this.changed.signalAll();
-			this.effects.loop().wake();
+			loop().wake();
 			return true;
 		});
 	}

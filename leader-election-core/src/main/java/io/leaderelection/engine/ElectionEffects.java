@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -29,29 +30,32 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionState.HandOver;
-import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Following;
-import io.leaderelection.engine.Position.Leading;
-import io.leaderelection.engine.Position.Notified;
-import io.leaderelection.engine.Position.Stopped;
+import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.SerialWorker.Task;
 import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What the transitions of an election cause: events, statistics, interrupts, the end of a
- * session, and checks by the watchdog. All of it follows from the states before and
- * after. {@link #prepare} allocates it before the new state is written, and it happens
- * under the same lock, so that events are in the order of the transitions. Nothing of it
- * blocks.
+ * session, and checks by the watchdog. It is {@linkplain Effects prepared}, and thereby
+ * allocated, before the new state is written, and happens under the same lock, so that
+ * events are in the order of the transitions. Nothing of it blocks.
  */
 final class ElectionEffects {
 
 	/** For how long a request may run, with the time to open a connection for it. */
 	private static final long OVERDUE = TimeUnit.SECONDS.toNanos(10);
 
-	private final Election election;
+	private final Owner owner;
+
+	private final ElectionSettings settings;
+
+	private final ElectionLog log;
+
+	private final Watchdog watchdog;
+
+	private final ElectionStore store;
 
 	private final Consumer<ElectionEvent> publisher;
 
@@ -75,7 +79,9 @@ final class ElectionEffects {
 	/** The subject of events of other leaders. */
 	private final Object others = new Object();
 
-	private volatile Loop loop = Loop.NONE;
+	private final Runnable checkDeadlines;
+
+	private volatile @Nullable Loop loop;
 
 	/** When the request that runs has begun, or 0. */
 	private volatile long requestSince;
@@ -83,28 +89,37 @@ final class ElectionEffects {
 	/** What listeners know of another leader. Guarded by the lock of the election. */
 	private @Nullable Leader published;
 
-	ElectionEffects(Election election, Platform platform, Consumer<ElectionEvent> publisher,
-			ElectionStatistics statistics, Interrupter interrupter) {
-		String name = election.settings().election();
-		this.election = election;
+	ElectionEffects(Owner owner, Platform platform, Consumer<ElectionEvent> publisher, ElectionStatistics statistics,
+			ElectionLog log, ElectionStore store, Watchdog watchdog) {
+		this.owner = owner;
+		this.settings = owner.settings();
+		this.log = log;
+		this.store = store;
+		this.watchdog = watchdog;
 		this.platform = platform;
 		this.publisher = publisher;
 		this.statistics = statistics;
+		String name = this.settings.election();
+		Interrupter interrupter = watchdog.interrupter();
 		this.names = new SessionNames(name);
-		this.relay = new SerialWorker(platform.newWorker(name + "-events"), election::wakeUp,
-				new Interruption(interrupter, election.settings().longestEnd()));
+		this.relay = new SerialWorker(platform.newWorker(name + "-events"), owner::wakeUp,
+				new Interruption(interrupter, this.settings.longestEnd()));
 		this.opening = new Interruption(interrupter, ElectionSettings.GRACE);
 		this.cancellers = platform.newWorker(name + "-cancellations");
 		this.requests = platform.newWorker(name + "-requests");
-		this.gate = new WorkGate(election, this.cancellers, interrupter);
+		this.gate = new WorkGate(owner, this.cancellers, interrupter);
+		this.checkDeadlines = () -> watchdog.checkWithin(owner.deadlineRemaining(platform.nanoTime()));
 	}
 
+	/**
+	 * Set the thread that runs the election.
+	 */
 	void runBy(Loop newLoop) {
 		this.loop = newLoop;
 	}
 
 	Loop loop() {
-		return this.loop;
+		return Objects.requireNonNull(this.loop);
 	}
 
 	SerialWorker relay() {
@@ -132,123 +147,31 @@ final class ElectionEffects {
 	}
 
 	/**
-	 * Prepare the effects of a transition.
-	 * @return the effects, which are to run after the new state was written
+	 * Run what a transition causes, the rest also if something fails, and have the
+	 * watchdog check the deadlines of the new state.
 	 */
-	List<Runnable> prepare(ElectionState before, ElectionState after, long now) {
-		List<Runnable> effects = new ArrayList<>();
-		TermLeadership led = before.leadership();
-		TermLeadership leads = after.leadership();
-		if (before.position() instanceof Stopped) {
-			effects.add(() -> this.published = null);
+	void run(Effects prepared) {
+		for (int i = 0; i < prepared.effects.size(); i++) {
+			run(prepared.effects.get(i));
 		}
-		if (leads != null && leads != led) {
-			granted(effects, leads, now);
+		run(this.checkDeadlines);
+	}
+
+	private void run(Runnable effect) {
+		try {
+			effect.run();
 		}
-		if (led != null && isUnnotified(before) && !isUnnotified(after)) {
-			revoked(effects, led, after);
+		catch (Throwable ex) {
+			failed(ex);
 		}
-		if (led != null && leads == null) {
-			effects.add(() -> this.statistics.ended(before, now));
-			if (after.loss() != before.loss()) {
-				lost(effects, led, before.position() instanceof Notified);
-			}
-		}
-		if (after.view() != before.view() && after.position() instanceof Following) {
-			followed(effects, after.view().leader());
-		}
-		if (after.handOver() != before.handOver()) {
-			handOver(effects, before, after);
-		}
-		if (after.position() != before.position() || after.handOver() != before.handOver()) {
-			effects.add(() -> this.loop.checkWithin(this.election.deadlineRemaining(now)));
-		}
-		return effects;
 	}
 
 	/**
-	 * Run effects, the rest also if one fails.
+	 * Record a failure, and check deadlines again soon.
 	 */
-	void run(List<Runnable> effects) {
-		for (int i = 0; i < effects.size(); i++) {
-			try {
-				effects.get(i).run();
-			}
-			catch (Throwable ex) {
-				this.loop.failed(ex);
-			}
-		}
-	}
-
-	private static boolean isUnnotified(ElectionState state) {
-		return state.position() instanceof Leading || state.position() instanceof Draining;
-	}
-
-	private void granted(List<Runnable> effects, TermLeadership leadership, long now) {
-		Task granted = delivery(leadership, new LeadershipGrantedEvent(leadership), leadership);
-		effects.add(() -> {
-			this.published = null;
-			this.relay.interrupt(this.others);
-			add(granted);
-		});
-		effects.add(() -> this.statistics.granted(now));
-	}
-
-	private void revoked(List<Runnable> effects, TermLeadership leadership, ElectionState after) {
-		Transition last = after.lastTransition();
-		Reason reason = (last != null && last.reason() != null) ? last.reason() : Reason.SESSION_LOST;
-		ElectionEvent event = new LeadershipRevokedEvent(leadership, reason);
-		Task revoked = delivery(event, event, leadership);
-		effects.add(() -> add(revoked));
-		effects.add(() -> this.statistics.revokedFor(reason));
-	}
-
-	/**
-	 * The session comes before work, since its lock must not outlive the leadership for
-	 * long.
-	 */
-	private void lost(List<Runnable> effects, TermLeadership leadership, boolean notified) {
-		effects.add(this.loop::abortSession);
-		effects.add(() -> this.gate.interruptAll(leadership));
-		// If listeners have been notified of a hand-over, they have no time left, since
-		// the hand-over has ended. Otherwise, only the listener of the grant is to end:
-		// the revoked event is behind it
-		effects.add(notified ? this.relay::interrupt : () -> this.relay.interrupt(leadership));
-	}
-
-	private void handOver(List<Runnable> effects, ElectionState before, ElectionState after) {
-		HandOver known = before.handOver();
-		HandOver handOver = after.handOver();
-		if (handOver == null) {
-			return;
-		}
-		if (known == null && !handOver.stops()) {
-			effects.add(this.loop::resigned);
-		}
-		if (handOver.stops() && (known == null || !known.stops())) {
-			effects.add(() -> this.relay.interrupt(this.others));
-		}
-		TermLeadership leadership = after.leadership();
-		if (handOver.interrupted() && known != null && !known.interrupted() && leadership != null) {
-			// The listener first: one that is notified when work ends has its own
-			// deadline
-			effects.add(this.relay::interrupt);
-			effects.add(() -> this.gate.interruptAll(leadership));
-		}
-	}
-
-	private void followed(List<Runnable> effects, @Nullable Holder leader) {
-		if (leader == null || leader.term() == null || isSelf(leader)) {
-			return;
-		}
-		Leader visible = leader.visible();
-		if (!visible.equals(this.published)) {
-			Task changed = delivery(new LeaderChangedEvent(this.election.settings().election(), visible));
-			effects.add(() -> {
-				this.published = visible;
-				add(changed);
-			});
-		}
+	void failed(Throwable failure) {
+		this.watchdog.failed(failure);
+		this.watchdog.checkWithin(Platform.PAUSE_AFTER_FAILURE);
 	}
 
 	/**
@@ -256,12 +179,12 @@ final class ElectionEffects {
 	 * for some time.
 	 */
 	boolean isSelf(Holder observed) {
-		return this.names.isSame(observed.nodeId(), this.election.settings().nodeId());
+		return this.names.isSame(observed.nodeId(), this.settings.nodeId());
 	}
 
 	private void add(Task event) {
 		if (!this.relay.add(event)) {
-			this.loop.checkWithin(Platform.PAUSE_AFTER_FAILURE);
+			this.watchdog.checkWithin(Platform.PAUSE_AFTER_FAILURE);
 		}
 	}
 
@@ -273,11 +196,12 @@ final class ElectionEffects {
 	 * An event of another leader must not delay those of this node: when it no longer
 	 * follows, the event is not delivered, and its listener is interrupted.
 	 */
-	private Task delivery(LeaderChangedEvent event) {
+	private Task delivery(Leader leader) {
+		ElectionEvent event = new LeaderChangedEvent(this.settings.election(), leader);
 		return new Task(this.others, () -> {
-			ElectionState state = this.election.state();
+			ElectionState state = this.owner.state();
 			if (state.position() instanceof Following && !state.isStopping()) {
-				deliver(event, this.election);
+				deliver(event, this.owner);
 			}
 		});
 	}
@@ -287,8 +211,7 @@ final class ElectionEffects {
 			this.publisher.accept(event);
 		}
 		catch (Throwable ex) {
-			this.election.log()
-				.warn("A listener of " + event.getClass().getSimpleName() + " failed (" + described + ")", ex);
+			this.log.warn("A listener of " + event.getClass().getSimpleName() + " failed (" + described + ")", ex);
 		}
 	}
 
@@ -325,8 +248,7 @@ final class ElectionEffects {
 			return;
 		}
 		try {
-			this.platform.newWorker(this.election.settings().election() + "-completion")
-				.execute(() -> future.complete(result));
+			this.platform.newWorker(this.settings.election() + "-completion").execute(() -> future.complete(result));
 		}
 		catch (OutOfMemoryError ex) {
 			// Completed on this thread rather than never
@@ -335,67 +257,167 @@ final class ElectionEffects {
 	}
 
 	/**
+	 * What one transition causes, in order. Each method adds to it.
+	 */
+	final class Effects {
+
+		private final List<Runnable> effects = new ArrayList<>();
+
+		private final long now;
+
+		Effects(long now) {
+			this.now = now;
+		}
+
+		/**
+		 * A participation has begun.
+		 */
+		void begun() {
+			this.effects.add(() -> ElectionEffects.this.published = null);
+		}
+
+		/**
+		 * Leadership was granted.
+		 */
+		void granted(TermLeadership leadership) {
+			Task granted = delivery(leadership, new LeadershipGrantedEvent(leadership), leadership);
+			this.effects.add(() -> {
+				ElectionEffects.this.published = null;
+				relay().interrupt(ElectionEffects.this.others);
+				add(granted);
+			});
+			this.effects.add(() -> ElectionEffects.this.statistics.granted(this.now));
+		}
+
+		/**
+		 * A hand-over has begun that is not a stop.
+		 */
+		void resigned() {
+			this.effects.add(ElectionEffects.this.store::resigned);
+		}
+
+		/**
+		 * A stop has begun.
+		 */
+		void stopping() {
+			this.effects.add(() -> relay().interrupt(ElectionEffects.this.others));
+		}
+
+		/**
+		 * Work and listeners of a term have no time left in a hand-over.
+		 */
+		void interrupted(TermLeadership leadership) {
+			// The listener first: one that is notified when work ends has its own
+			// deadline
+			this.effects.add(relay()::interrupt);
+			this.effects.add(() -> gate().interruptAll(leadership));
+		}
+
+		/**
+		 * Listeners are to be notified of the end of a term.
+		 */
+		void revoked(TermLeadership leadership, Reason reason) {
+			ElectionEvent event = new LeadershipRevokedEvent(leadership, reason);
+			Task revoked = delivery(event, event, leadership);
+			this.effects.add(() -> add(revoked));
+			this.effects.add(() -> ElectionEffects.this.statistics.revokedFor(reason));
+		}
+
+		/**
+		 * A term has ended.
+		 * @param last its last position
+		 */
+		void ended(Granted last) {
+			this.effects.add(() -> ElectionEffects.this.statistics.ended(last, this.now));
+		}
+
+		/**
+		 * A term was lost. The session comes before work, since its lock must not outlive
+		 * the leadership for long.
+		 * @param last its last position
+		 * @param notified whether listeners had been notified of a hand-over before
+		 */
+		void lost(Granted last, boolean notified) {
+			TermLeadership leadership = last.leadership();
+			ended(last);
+			this.effects.add(loop()::abortSession);
+			this.effects.add(() -> gate().interruptAll(leadership));
+			// If listeners have been notified of a hand-over, they have no time left,
+			// since the hand-over has ended. Otherwise, only the listener of the grant
+			// is to end: the revoked event is behind it
+			this.effects.add(notified ? relay()::interrupt : () -> relay().interrupt(leadership));
+		}
+
+		/**
+		 * Another leader was observed.
+		 */
+		void followed(Holder leader) {
+			Leader visible = leader.visible();
+			if (!isSelf(leader) && !visible.equals(ElectionEffects.this.published)) {
+				Task changed = delivery(visible);
+				this.effects.add(() -> {
+					ElectionEffects.this.published = visible;
+					add(changed);
+				});
+			}
+		}
+
+	}
+
+	/**
+	 * The election, as its effects need it.
+	 */
+	interface Owner extends WorkGate.Owner {
+
+		ElectionState state();
+
+		/**
+		 * Return the time until the next deadline on which the watchdog acts.
+		 */
+		long deadlineRemaining(long now);
+
+		/**
+		 * Have the election thread evaluate the state again.
+		 */
+		void wakeUp();
+
+	}
+
+	/**
 	 * The thread that runs an election, as used by its transitions. No method waits,
 	 * except for {@link #requestResignation}.
 	 */
 	interface Loop {
 
-		/** None. */
-		Loop NONE = new Loop() {
-		};
-
 		/**
 		 * Start.
 		 */
-		default void start() {
-		}
-
-		/** Have the thread evaluate the state again. */
-		default void wake() {
-		}
-
-		/**
-		 * Note that this node lets other candidates go first.
-		 */
-		default void resigned() {
-		}
-
-		/**
-		 * Return whether a takeover from the session is fast, if there is one.
-		 */
-		default @Nullable String takeover() {
-			return null;
-		}
-
-		/**
-		 * Check the deadlines again within a time, in nanoseconds.
-		 */
-		default void checkWithin(long nanos) {
-		}
-
-		/**
-		 * End the session at once.
-		 */
-		default void abortSession() {
-		}
-
-		/**
-		 * Request another node to end its term, and wait until it has ended.
-		 */
-		default void requestResignation(Term term, String cause) {
-		}
-
-		/**
-		 * Record a failure, and check again soon.
-		 */
-		default void failed(Throwable failure) {
-		}
+		void start();
 
 		/**
 		 * Set whether deadlines are checked.
 		 */
-		default void supervise(boolean supervised) {
-		}
+		void supervise(boolean supervised);
+
+		/**
+		 * Have the thread evaluate the state again.
+		 */
+		void wake();
+
+		/**
+		 * Return whether a takeover from the session is fast, if there is one.
+		 */
+		@Nullable String takeover();
+
+		/**
+		 * End the session at once.
+		 */
+		void abortSession();
+
+		/**
+		 * Request another node to end its term, and wait until it has ended.
+		 */
+		void requestResignation(Term term, String cause);
 
 	}
 

@@ -17,11 +17,11 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionState.Loss;
+import io.leaderelection.engine.Position.Ended;
+import io.leaderelection.engine.Position.Loss;
 import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import org.jspecify.annotations.Nullable;
@@ -53,8 +53,6 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	private volatile @Nullable SupervisedSession session;
 
 	// Confined to the election thread
-
-	private @Nullable Loss logged;
 
 	private boolean graceSpent;
 
@@ -102,19 +100,9 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 	}
 
 	@Override
-	public void resigned() {
-		this.store.resigned();
-	}
-
-	@Override
 	public @Nullable String takeover() {
 		SupervisedSession current = this.session;
 		return (current != null) ? current.takeover() : null;
-	}
-
-	@Override
-	public void checkWithin(long nanos) {
-		this.watchdog.checkWithin(nanos);
 	}
 
 	@Override
@@ -135,12 +123,6 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 				.warn("Could not request the end of term " + term + ": " + ex.getMessage() + " (" + this.election
 						+ ")");
 		}
-	}
-
-	@Override
-	public void failed(Throwable failure) {
-		this.watchdog.failed(failure);
-		this.watchdog.checkWithin(Platform.PAUSE_AFTER_FAILURE);
 	}
 
 	@Override
@@ -251,15 +233,12 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 		long begun = this.election.nanoTime();
 		try {
 			LeaderPhase leader = new LeaderPhase(this.election, opened, won, this.contact);
-			TermLeadership granted = leader.awaitGrant(this.follower);
-			if (granted == null) {
-				leader.released(leader.release(false));
-				return;
+			if (leader.awaitGrant(this.follower)) {
+				this.graceSpent = !new HandOverPhase(this.election, leader, leader.serve()).run();
 			}
-			leader.serve(granted);
-			this.graceSpent = !new HandOverPhase(this.election, leader, granted,
-					Objects.requireNonNull(this.election.state().handOver()))
-				.run();
+			else {
+				leader.released(leader.release(false));
+			}
 		}
 		finally {
 			this.follower.led(this.election.nanoTime() - begun);
@@ -276,11 +255,10 @@ final class ElectionLoop implements ElectionEffects.Loop, Watchdog.Supervised {
 		}
 		this.election.lose(null);
 		abort(failed);
+		Loss loss = (this.election.state().position() instanceof Ended ended) ? ended.loss() : null;
 		this.election.handedOver(false);
 		this.session = null;
-		Loss loss = this.election.state().loss();
-		if (loss != null && loss != this.logged) {
-			this.logged = loss;
+		if (loss != null) {
 			this.log.of(loss.leadership().getTerm(), loss.reason())
 				.warn("Lost " + loss.leadership() + " (" + loss.reason() + ", last confirmed "
 						+ TimeUnit.NANOSECONDS.toMillis(loss.silence()) + "ms ago)");

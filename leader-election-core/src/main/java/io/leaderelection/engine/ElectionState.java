@@ -21,11 +21,10 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Leadership;
 import io.leaderelection.Term;
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Following;
@@ -40,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * The complete state of an election on one node. Times are {@link Platform#nanoTime()}.
  *
  * @param position the position of this node
- * @param handOver the intent to hand over or stop, if there is one
- * @param loss how this node has last lost its leadership, if it ever has
+ * @param stopBy when a stop ends the session, regardless of what is still running, or
+ * {@code null} if this node does not stop
  * @param suspensions the causes for which the candidacy is suspended, and when each ends
  * without further action
  * @param request the term of another node whose end this node requests now, if any
@@ -49,14 +48,13 @@ import org.jspecify.annotations.Nullable;
  * @param contact when and how the store last answered
  * @param history the last transitions, the latest last
  */
-record ElectionState(Position position, @Nullable HandOver handOver, @Nullable Loss loss,
-		Map<Suspension, Long> suspensions, @Nullable Term request, View view, Contact contact,
-		List<Transition> history) {
+record ElectionState(Position position, @Nullable Long stopBy, Map<Suspension, Long> suspensions,
+		@Nullable Term request, View view, Contact contact, List<Transition> history) {
 
 	private static final int LONGEST_HISTORY = 20;
 
 	static ElectionState stopped(long now) {
-		return new ElectionState(new Stopped(), null, null, Map.of(), null, View.NONE,
+		return new ElectionState(new Stopped(), null, Map.of(), null, View.NONE,
 				new Contact(now, false, null, null, false), List.of());
 	}
 
@@ -71,6 +69,15 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 
 	@Nullable TermLeadership leadership() {
 		return (this.position instanceof Granted granted) ? granted.leadership() : null;
+	}
+
+	/**
+	 * Return the position of this node in the term of a leadership, or {@code null} if
+	 * that has ended. Each leadership is granted once, and therefore compared by
+	 * identity.
+	 */
+	@Nullable Granted granted(Leadership leadership) {
+		return (this.position instanceof Granted granted && granted.leadership() == leadership) ? granted : null;
 	}
 
 	/**
@@ -95,7 +102,7 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	}
 
 	boolean isStopping() {
-		return this.handOver != null && this.handOver.stops();
+		return this.stopBy != null;
 	}
 
 	boolean isSuspended(long now) {
@@ -146,8 +153,8 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	// Changes
 
 	ElectionState at(Position newPosition) {
-		return new ElectionState(newPosition, this.handOver, this.loss, this.suspensions, this.request, this.view,
-				this.contact, this.history);
+		return new ElectionState(newPosition, this.stopBy, this.suspensions, this.request, this.view, this.contact,
+				this.history);
 	}
 
 	ElectionState following(View newView) {
@@ -156,29 +163,24 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 
 	ElectionState stopped() {
 		Map<Suspension, Long> lasting = resumed(Suspension.RESIGNED).resumed(Suspension.SPREAD).suspensions();
-		return new ElectionState(new Stopped(), null, this.loss, lasting, null, View.NONE,
+		return new ElectionState(new Stopped(), null, lasting, null, View.NONE,
 				new Contact(this.contact.last(), this.contact.ever(), this.contact.problem(), null, false),
 				this.history);
 	}
 
 	ElectionState with(View newView) {
-		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, newView,
-				this.contact, this.history);
+		return new ElectionState(this.position, this.stopBy, this.suspensions, this.request, newView, this.contact,
+				this.history);
 	}
 
 	ElectionState with(Contact newContact) {
-		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, this.view,
-				newContact, this.history);
+		return new ElectionState(this.position, this.stopBy, this.suspensions, this.request, this.view, newContact,
+				this.history);
 	}
 
-	ElectionState losing(Loss newLoss) {
-		return new ElectionState(this.position, this.handOver, newLoss, this.suspensions, this.request, this.view,
-				this.contact, this.history);
-	}
-
-	ElectionState handingOver(@Nullable HandOver newHandOver) {
-		return new ElectionState(this.position, newHandOver, this.loss, this.suspensions, this.request, this.view,
-				this.contact, this.history);
+	ElectionState stoppingBy(long deadline) {
+		return new ElectionState(this.position, deadline, this.suspensions, this.request, this.view, this.contact,
+				this.history);
 	}
 
 	/**
@@ -205,79 +207,21 @@ record ElectionState(Position position, @Nullable HandOver handOver, @Nullable L
 	}
 
 	private ElectionState with(Map<Suspension, Long> newSuspensions) {
-		return new ElectionState(this.position, this.handOver, this.loss, Map.copyOf(newSuspensions), this.request,
-				this.view, this.contact, this.history);
+		return new ElectionState(this.position, this.stopBy, Map.copyOf(newSuspensions), this.request, this.view,
+				this.contact, this.history);
 	}
 
 	ElectionState requesting(@Nullable Term term) {
-		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, term, this.view,
-				this.contact, this.history);
+		return new ElectionState(this.position, this.stopBy, this.suspensions, term, this.view, this.contact,
+				this.history);
 	}
 
 	ElectionState remembering(Transition transition) {
 		List<Transition> remembered = new ArrayList<>(this.history);
 		remembered.add(transition);
 		int forgotten = Math.max(0, remembered.size() - LONGEST_HISTORY);
-		return new ElectionState(this.position, this.handOver, this.loss, this.suspensions, this.request, this.view,
-				this.contact, List.copyOf(remembered.subList(forgotten, remembered.size())));
-	}
-
-	/**
-	 * The intent to hand over, or only to stop.
-	 *
-	 * @param reason why leadership is handed over, if this node leads
-	 * @param cause who or what requested it, unless it is a stop
-	 * @param stops whether this node stops participating afterwards
-	 * @param interruptAt when work and listeners that are still running are interrupted
-	 * @param interrupted whether they have been interrupted
-	 * @param deadline when a stop ends the session, regardless of what is still running
-	 * @param completion completes with {@code true} when the lock was freed, with
-	 * {@code false} if it was lost or this node did not hold it
-	 */
-	record HandOver(Reason reason, @Nullable String cause, boolean stops, long interruptAt, boolean interrupted,
-			long deadline, CompletableFuture<Boolean> completion) {
-
-		/**
-		 * Return this intent as a stop.
-		 */
-		HandOver stopping(long newDeadline) {
-			return new HandOver(this.reason, this.cause, true, this.interruptAt, this.interrupted, newDeadline,
-					this.completion);
-		}
-
-		HandOver afterInterrupt() {
-			return new HandOver(this.reason, this.cause, this.stops, this.interruptAt, true, this.deadline,
-					this.completion);
-		}
-
-		/**
-		 * Return this intent when nothing is left to hand over.
-		 * @param freed whether the lock was freed
-		 */
-		HandOver completed(boolean freed) {
-			return this.completion.isDone() ? this : new HandOver(this.reason, this.cause, this.stops, this.interruptAt,
-					this.interrupted, this.deadline, CompletableFuture.completedFuture(freed));
-		}
-
-		/**
-		 * Return this intent with a deadline that is not later than a time.
-		 */
-		HandOver endingBy(long time) {
-			return (this.deadline - time <= 0) ? this : new HandOver(this.reason, this.cause, this.stops,
-					this.interruptAt, this.interrupted, time, this.completion);
-		}
-
-	}
-
-	/**
-	 * How a leadership was lost.
-	 *
-	 * @param leadership the leadership
-	 * @param reason the reason
-	 * @param silence the time since the start of the last successful confirmation, in
-	 * nanoseconds
-	 */
-	record Loss(TermLeadership leadership, Reason reason, long silence) {
+		return new ElectionState(this.position, this.stopBy, this.suspensions, this.request, this.view, this.contact,
+				List.copyOf(remembered.subList(forgotten, remembered.size())));
 	}
 
 	/**

@@ -28,6 +28,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.leaderelection.engine.Position.Granted;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The counts of one election since the start of the application, in memory.
@@ -178,7 +179,7 @@ public final class ElectionStatistics {
 		}
 	}
 
-	void ended(ElectionState last, long now) {
+	void ended(Granted last, long now) {
 		this.ledBefore = led(last, now);
 	}
 
@@ -186,8 +187,7 @@ public final class ElectionStatistics {
 	 * Return for how long this node has led, in nanoseconds. A term whose lease has
 	 * expired ends at that time, and not when it is noticed.
 	 */
-	long led(ElectionState current, long now) {
-		Granted granted = current.granted();
+	long led(@Nullable Granted granted, long now) {
 		if (granted == null) {
 			return this.ledBefore;
 		}

@@ -126,7 +126,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 				(leader != null) ? leader.term() : null, (leader != null) ? leader.since() : null,
 				(leader != null) ? leader.profile() : NodeProfile.UNKNOWN, (leader != null) ? leader.role() : null,
 				candidates, election.gate().size(), state.history(), lastContact, silence, settings.lease(),
-				Duration.ofNanos(remaining), election.effects().loop().takeover(), contact.watching(), blockedBy(state),
+				Duration.ofNanos(remaining), election.loop().takeover(), contact.watching(), blockedBy(state),
 				problem(state, settings.candidate(), now), isUnusable(state));
 	}
 

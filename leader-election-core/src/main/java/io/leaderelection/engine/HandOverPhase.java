@@ -20,8 +20,9 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
-import io.leaderelection.engine.ElectionState.HandOver;
-import io.leaderelection.engine.ElectionState.Loss;
+import io.leaderelection.engine.Position.Ended;
+import io.leaderelection.engine.Position.HandOver;
+import io.leaderelection.engine.Position.HandingOver;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,12 +57,12 @@ final class HandOverPhase {
 
 	private boolean interruptedLast;
 
-	HandOverPhase(Election election, LeaderPhase leader, TermLeadership granted, HandOver handOver) {
+	HandOverPhase(Election election, LeaderPhase leader, HandingOver begun) {
 		this.election = election;
-		this.log = election.log().of(granted.getTerm(), handOver.reason());
 		this.leader = leader;
-		this.granted = granted;
-		this.handOver = handOver;
+		this.granted = begun.leadership();
+		this.handOver = begun.handOver();
+		this.log = election.log().of(this.granted.getTerm(), this.handOver.reason());
 	}
 
 	/**
@@ -75,7 +76,7 @@ final class HandOverPhase {
 		// Listeners must have some time too, even if work does not end
 		await(LAST_CALL, this.election::isDrained);
 		Transitions transitions = this.election.transitions();
-		this.election.apply((state, now) -> transitions.notifyListeners(state, now, this.granted));
+		this.election.apply(transitions::notifyListeners);
 		boolean ended = await(GRACE, this.election::hasEnded);
 		if (!ended) {
 			this.log.warn("Freeing the lock although work or listeners of " + this.granted
@@ -83,8 +84,7 @@ final class HandOverPhase {
 					+ this.election.gate().describe(Work::describe));
 		}
 		String residue = ended ? residue() : "leader work or a listener";
-		Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
-		if (loss != null && loss.leadership() == this.granted) {
+		if (this.election.apply(transitions::endTrust).position() instanceof Ended end && end.loss() != null) {
 			throw LeaderPhase.lapsed();
 		}
 		boolean succeeded = this.leader.release(residue == null);
@@ -117,7 +117,7 @@ final class HandOverPhase {
 				this.log.info("Handing over " + this.granted + " waits for listeners, services or work: "
 						+ this.election.gate().describe(Work::name).replace("\n", ", "));
 			}
-			this.leader.keep(this.granted, now + OVERDUE_INTERVAL, Duration.ZERO, condition);
+			this.leader.keep(now + OVERDUE_INTERVAL, Duration.ZERO, condition);
 		}
 		return true;
 	}

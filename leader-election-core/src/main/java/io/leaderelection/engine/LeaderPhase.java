@@ -23,6 +23,7 @@ import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.HandingOver;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Candidate;
@@ -94,9 +95,9 @@ final class LeaderPhase {
 	 * Wait until nothing of an earlier term is left, with confirmations like those of a
 	 * leader.
 	 * @param follower what this node has observed and logged before
-	 * @return the leadership, or {@code null} if this node is to hand over
+	 * @return whether leadership was granted; if not, the lock is to be freed
 	 */
-	@Nullable TermLeadership awaitGrant(FollowerPhase follower) throws SessionException {
+	boolean awaitGrant(FollowerPhase follower) throws SessionException {
 		Transition former = this.election.state().lastTransition();
 		this.election.apply((state, now) -> this.transitions.elect(state, this.won.term()));
 		long notBefore = this.reply + this.settings.takeoverDelay(this.won.ending()).toNanos();
@@ -119,11 +120,10 @@ final class LeaderPhase {
 			}
 			if (clear && last && blockedBy == null) {
 				awaitUntil(notBefore, Duration.ZERO, this.election::mustNotLead);
-				TermLeadership granted = new TermLeadership(this.election, this.won.term(),
-						this.election.platform().now());
+				TermLeadership granted = this.election.newLeadership(this.won.term());
 				if (notBefore - this.election.nanoTime() <= 0 && grant(granted, start)) {
 					acquired(former, follower);
-					return granted;
+					return true;
 				}
 				continue;
 			}
@@ -139,12 +139,12 @@ final class LeaderPhase {
 			awaitUntil((blockedBy != null) ? retryAt() : earlier(confirmAt, this.next), Duration.ZERO,
 					this.election::mustNotLead);
 		}
-		return null;
+		return false;
 	}
 
 	private boolean grant(TermLeadership leadership, long anchor) {
 		return this.election.apply((state, now) -> this.transitions.grant(state, now, leadership, anchor))
-			.leadership() == leadership;
+			.granted() != null;
 	}
 
 	static long earlier(long first, long second) {
@@ -183,14 +183,16 @@ final class LeaderPhase {
 	/**
 	 * Confirm until this node is to hand over.
 	 */
-	void serve(TermLeadership granted) throws SessionException {
+	HandingOver serve() throws SessionException {
 		if (this.next - this.election.nanoTime() > 0) {
 			// Otherwise the next confirmation must not wait for this answer
 			observe(null);
 		}
-		BooleanSupplier handsOver = () -> this.election.state().handOver() != null;
-		while (!handsOver.getAsBoolean()) {
-			keep(granted, this.next, LONGEST_PROBE, handsOver);
+		while (true) {
+			if (this.election.state().position() instanceof HandingOver handingOver) {
+				return handingOver;
+			}
+			keep(this.next, LONGEST_PROBE, () -> this.election.state().position() instanceof HandingOver);
 		}
 	}
 
@@ -199,21 +201,20 @@ final class LeaderPhase {
 	 * @param probe how long a change may go unnoticed, so that an end is noticed at once
 	 * @throws SessionException also if the leadership has been lost
 	 */
-	void keep(TermLeadership granted, long until, Duration probe, BooleanSupplier enough) throws SessionException {
-		if (this.election.state().leadership() != granted) {
+	void keep(long until, Duration probe, BooleanSupplier enough) throws SessionException {
+		if (this.election.state().granted() == null) {
 			throw lapsed();
 		}
 		long start = this.election.nanoTime();
 		if (this.next - start > 0) {
 			awaitUntil(earlier(until, this.next), probe,
-					() -> enough.getAsBoolean() || this.election.state().leadership() != granted);
+					() -> enough.getAsBoolean() || this.election.state().granted() == null);
 		}
 		else {
 			Confirmation confirmation = confirm(start);
-			Granted extended = this.election.apply((state, now) -> this.transitions.extend(state, now, granted, start))
+			Granted extended = this.election.apply((state, now) -> this.transitions.extend(state, now, start))
 				.granted();
-			if (extended == null || extended.leadership() != granted
-					|| extended.trustRemaining(this.election.nanoTime()) <= 0) {
+			if (extended == null || extended.trustRemaining(this.election.nanoTime()) <= 0) {
 				throw lapsed();
 			}
 			obey(confirmation);

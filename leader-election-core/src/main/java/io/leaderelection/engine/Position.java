@@ -16,22 +16,33 @@
 
 package io.leaderelection.engine;
 
+import java.util.concurrent.CompletableFuture;
+
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The position of a node in an election, with the data that exists in that position only.
- * Times are {@link Platform#nanoTime()}.
+ * A term of this node passes through {@link Elected}, {@link Leading},
+ * {@link HandingOver} and {@link Ended}, and may leave any of them early. Times are
+ * {@link Platform#nanoTime()}.
  */
 sealed interface Position {
+
+	/**
+	 * Return how the term of this node is handed over.
+	 * @return the hand-over, or {@code null} if there is none
+	 */
+	default @Nullable HandOver handOver() {
+		return null;
+	}
 
 	/** Does not participate. */
 	record Stopped() implements Position {
 	}
 
-	/**
-	 * Is not granted leadership: does not hold the lock, or is about to free it.
-	 */
+	/** Does not hold the lock. */
 	record Following() implements Position {
 	}
 
@@ -41,8 +52,9 @@ sealed interface Position {
 	 * @param term the term that was won
 	 * @param blockedBy a description of the session or transaction of an earlier term for
 	 * which the grant waits, if any
+	 * @param handOver how the term is handed over instead of being granted, if so
 	 */
-	record Elected(Term term, @Nullable String blockedBy) implements Position {
+	record Elected(Term term, @Nullable String blockedBy, @Nullable HandOver handOver) implements Position {
 	}
 
 	/**
@@ -97,33 +109,68 @@ sealed interface Position {
 	}
 
 	/**
-	 * Hands over: admits no work, and waits for work in flight.
+	 * Hands over: admits no work, waits for work in flight, and then for listeners.
 	 *
 	 * @param leadership the leadership
 	 * @param trustedUntil when it ends unless it is confirmed before then
+	 * @param handOver how it is handed over
+	 * @param notified whether listeners have been notified
 	 */
-	record Draining(TermLeadership leadership, long trustedUntil) implements Granted {
+	record HandingOver(TermLeadership leadership, long trustedUntil, HandOver handOver,
+			boolean notified) implements Granted {
 
 		@Override
-		public Granted trustedUntil(long until) {
-			return new Draining(this.leadership, until);
+		public HandingOver trustedUntil(long until) {
+			return new HandingOver(this.leadership, until, this.handOver, this.notified);
+		}
+
+		HandingOver afterInterrupt() {
+			return new HandingOver(this.leadership, this.trustedUntil, this.handOver.afterInterrupt(), this.notified);
+		}
+
+		HandingOver afterNotification() {
+			return new HandingOver(this.leadership, this.trustedUntil, this.handOver, true);
 		}
 
 	}
 
 	/**
-	 * Hands over: has notified listeners, and waits for them.
+	 * Was granted leadership, which has ended. The lock is being freed, or was lost.
 	 *
-	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before then
+	 * @param handOver how the term was handed over, or was to be, if so
+	 * @param loss how leadership was lost, if it was
 	 */
-	record Notified(TermLeadership leadership, long trustedUntil) implements Granted {
+	record Ended(@Nullable HandOver handOver, @Nullable Loss loss) implements Position {
+	}
 
-		@Override
-		public Granted trustedUntil(long until) {
-			return new Notified(this.leadership, until);
+	/**
+	 * How a term is handed over.
+	 *
+	 * @param reason why
+	 * @param cause who or what requested it, unless it is a stop
+	 * @param interruptAt when work and listeners that are still running are interrupted
+	 * @param interrupted whether they have been interrupted
+	 * @param completion completes with {@code true} when the lock was freed, with
+	 * {@code false} if it was lost
+	 */
+	record HandOver(Reason reason, @Nullable String cause, long interruptAt, boolean interrupted,
+			CompletableFuture<Boolean> completion) {
+
+		HandOver afterInterrupt() {
+			return new HandOver(this.reason, this.cause, this.interruptAt, true, this.completion);
 		}
 
+	}
+
+	/**
+	 * How a leadership was lost.
+	 *
+	 * @param leadership the leadership
+	 * @param reason the reason
+	 * @param silence the time since the start of the last successful confirmation, in
+	 * nanoseconds
+	 */
+	record Loss(TermLeadership leadership, Reason reason, long silence) {
 	}
 
 }

@@ -46,7 +46,7 @@ public record ResignationAnswer(@Nullable Term term, @Nullable String refusal) {
 		if (following && state.isStopping()) {
 			return refused("this node does not participate in the election");
 		}
-		if (!following && state.handOver() != null && (only == null || only.equals(led))) {
+		if (!following && state.position().handOver() != null && (only == null || only.equals(led))) {
 			return requested(led);
 		}
 		Problem problem = state.contact().problem();

@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.function.Predicate;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.Term;
@@ -29,7 +30,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class TermLeadership implements Leadership {
 
-	private final Owner owner;
+	private final ElectionSettings settings;
+
+	private final FenceChecks fenceChecks;
+
+	private final Predicate<TermLeadership> trusted;
 
 	private final Term term;
 
@@ -39,20 +44,33 @@ final class TermLeadership implements Leadership {
 
 	private volatile boolean lostTrust;
 
-	TermLeadership(Owner owner, Term term, Instant since) {
-		this.owner = owner;
+	private volatile boolean interrupted;
+
+	/**
+	 * Create a new {@code TermLeadership} instance.
+	 * @param settings the settings of the election
+	 * @param fenceChecks checks transactions
+	 * @param trusted whether this is the leadership of the node, and is trusted
+	 * @param term the term
+	 * @param since when it was granted
+	 */
+	TermLeadership(ElectionSettings settings, FenceChecks fenceChecks, Predicate<TermLeadership> trusted, Term term,
+			Instant since) {
+		this.settings = settings;
+		this.fenceChecks = fenceChecks;
+		this.trusted = trusted;
 		this.term = term;
 		this.since = since;
 	}
 
 	@Override
 	public String getElection() {
-		return this.owner.settings().election();
+		return this.settings.election();
 	}
 
 	@Override
 	public String getNodeId() {
-		return this.owner.settings().nodeId();
+		return this.settings.nodeId();
 	}
 
 	@Override
@@ -67,12 +85,12 @@ final class TermLeadership implements Leadership {
 
 	@Override
 	public boolean isCurrent() {
-		return this.owner.isTrusted(this);
+		return this.trusted.test(this);
 	}
 
 	@Override
 	public void fence(Connection connection) throws SQLException {
-		if (!this.owner.fenceChecks().check(this, connection)) {
+		if (!this.fenceChecks.check(this, connection)) {
 			throw new IllegalStateException("The connection is not to the database of election '" + getElection()
 					+ "': its transactions cannot be fenced. Store the term with the data instead");
 		}
@@ -114,25 +132,27 @@ final class TermLeadership implements Leadership {
 		return this.lostTrust;
 	}
 
+	/**
+	 * Note that all work of this term is interrupted.
+	 */
+	void interrupt() {
+		this.interrupted = true;
+	}
+
+	/**
+	 * Return whether all work of this term is interrupted: no work may begin inside it on
+	 * other threads, and none may continue.
+	 */
+	boolean isInterrupted() {
+		return this.interrupted;
+	}
+
 	@Override
 	public String toString() {
 		return "leadership of election '" + getElection() + "' by node '" + getNodeId() + "' in term " + this.term;
 	}
 
 	private record Residue(String what, @Nullable Long until) {
-	}
-
-	/**
-	 * Grants leadership, and determines which grant is trusted.
-	 */
-	interface Owner {
-
-		ElectionSettings settings();
-
-		FenceChecks fenceChecks();
-
-		boolean isTrusted(TermLeadership leadership);
-
 	}
 
 }

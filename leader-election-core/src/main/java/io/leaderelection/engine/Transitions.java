@@ -25,15 +25,17 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionEffects.Effects;
 import io.leaderelection.engine.ElectionState.Contact;
-import io.leaderelection.engine.ElectionState.HandOver;
-import io.leaderelection.engine.ElectionState.Loss;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.Position.Draining;
 import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.Ended;
+import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.HandOver;
+import io.leaderelection.engine.Position.HandingOver;
 import io.leaderelection.engine.Position.Leading;
-import io.leaderelection.engine.Position.Notified;
+import io.leaderelection.engine.Position.Loss;
 import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
@@ -43,10 +45,10 @@ import io.leaderelection.engine.Transition.Kind;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transitions of an election as pure functions: from a state and a moment to the next
- * state, or to the same state if the transition is not possible. Events and everything
- * else that a transition causes follow from the states before and after. Not final, since
- * seeded mistakes extend it.
+ * The transitions of an election as functions: from a state and a moment to the next
+ * state, or to the same state if the transition is not possible. A transition names what
+ * it causes, which happens if its state is written, and has no effect otherwise. Not
+ * final, since seeded mistakes extend it.
  */
 class Transitions {
 
@@ -62,15 +64,25 @@ class Transitions {
 	// Participation
 
 	ElectionState begin(ElectionState state, Moment now) {
-		return (state.position() instanceof Stopped)
-				? state.following(View.NONE).with(new Contact(now.nanos(), false, null, null, false)) : state;
+		if (!(state.position() instanceof Stopped)) {
+			return state;
+		}
+		now.effects().begun();
+		return state.following(View.NONE).with(new Contact(now.nanos(), false, null, null, false));
 	}
 
 	/**
 	 * Stop participating once there is nothing left to hand over or to free.
 	 */
 	ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
-		return state.isStopping() ? state : beginHandOver(state, now, Reason.STOPPED, null, true, completion);
+		if (state.isStopping()) {
+			return state;
+		}
+		now.effects().stopping();
+		ElectionState handingOver = handOver(state, now, Reason.STOPPED, null, completion);
+		long begin = (handingOver.position() instanceof HandingOver position) ? position.handOver().interruptAt()
+				: now.nanos();
+		return handingOver.stoppingBy(begin + stopLimit());
 	}
 
 	ElectionState end(ElectionState state) {
@@ -83,7 +95,7 @@ class Transitions {
 	 * The lock was won in a new term.
 	 */
 	ElectionState elect(ElectionState state, Term term) {
-		return state.at(new Elected(term, null))
+		return state.at(new Elected(term, null, null))
 			.resumed(Suspension.SPREAD)
 			.with(new View(null, state.view().candidates(), null));
 	}
@@ -92,7 +104,8 @@ class Transitions {
 	 * The grant waits for something of an earlier term.
 	 */
 	ElectionState block(ElectionState state, @Nullable String by) {
-		return (state.position() instanceof Elected elected) ? state.at(new Elected(elected.term(), by)) : state;
+		return (state.position() instanceof Elected elected)
+				? state.at(new Elected(elected.term(), by, elected.handOver())) : state;
 	}
 
 	/**
@@ -104,22 +117,23 @@ class Transitions {
 		if (mustNotLead(state, now.nanos()) || until - now.nanos() <= 0) {
 			return state;
 		}
+		now.effects().granted(leadership);
 		return state.at(new Leading(leadership, until))
 			.requesting(null)
 			.remembering(transition(now, Kind.GRANTED, leadership, null, null));
 	}
 
 	static boolean mustNotLead(ElectionState state, long now) {
-		return state.handOver() != null || state.isSuspended(now);
+		return state.position().handOver() != null || state.isStopping() || state.isSuspended(now);
 	}
 
 	/**
 	 * Extend trust, unless it has ended.
 	 * @param anchor the start of the confirmation from which trust counts
 	 */
-	ElectionState extend(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+	ElectionState extend(ElectionState state, Moment now, long anchor) {
 		Granted granted = state.granted();
-		return (granted != null && granted.leadership() == leadership && granted.trustRemaining(now.nanos()) > 0)
+		return (granted != null && granted.trustRemaining(now.nanos()) > 0)
 				? state.at(granted.trustedUntil(anchor + this.settings.trustNanos())) : state;
 	}
 
@@ -129,21 +143,23 @@ class Transitions {
 	 * Close the gate, and have the election thread hand over.
 	 */
 	ElectionState resign(ElectionState state, Moment now, String cause, CompletableFuture<Boolean> completion) {
-		return (state.handOver() == null && state.holdsLock())
-				? beginHandOver(state, now, Reason.RESIGNED, cause, false, completion) : state;
+		ElectionState handingOver = state.isStopping() ? state
+				: handOver(state, now, Reason.RESIGNED, cause, completion);
+		if (handingOver != state) {
+			now.effects().resigned();
+		}
+		return handingOver;
 	}
 
-	private ElectionState beginHandOver(ElectionState state, Moment now, Reason reason, @Nullable String cause,
-			boolean stops, CompletableFuture<Boolean> completion) {
-		HandOver known = state.handOver();
-		long interruptAt = (known != null) ? known.interruptAt() : now.nanos() + this.settings.drainTimeout().toNanos();
-		long deadline = stopLimit() + ((state.granted() != null) ? interruptAt : now.nanos());
-		HandOver handOver = (known != null) ? known.stopping(deadline) : new HandOver(reason, cause, stops, interruptAt,
-				false, deadline, state.holdsLock() ? completion : CompletableFuture.completedFuture(false));
-		return state
-			.at((state.position() instanceof Leading leading)
-					? new Draining(leading.leadership(), leading.trustedUntil()) : state.position())
-			.handingOver(handOver);
+	private ElectionState handOver(ElectionState state, Moment now, Reason reason, @Nullable String cause,
+			CompletableFuture<Boolean> completion) {
+		HandOver handOver = new HandOver(reason, cause, now.nanos() + this.settings.drainTimeout().toNanos(), false,
+				completion);
+		if (state.position() instanceof Leading leading) {
+			return state.at(new HandingOver(leading.leadership(), leading.trustedUntil(), handOver, false));
+		}
+		return (state.position() instanceof Elected elected && elected.handOver() == null)
+				? state.at(new Elected(elected.term(), elected.blockedBy(), handOver)) : state;
 	}
 
 	/**
@@ -157,9 +173,11 @@ class Transitions {
 	 * The time for work and listeners is over: interrupt what is still running.
 	 */
 	ElectionState interrupt(ElectionState state, Moment now) {
-		HandOver handOver = state.handOver();
-		return (state.granted() != null && handOver != null && !handOver.interrupted()
-				&& handOver.interruptAt() - now.nanos() <= 0) ? state.handingOver(handOver.afterInterrupt()) : state;
+		if (!(state.position() instanceof HandingOver handingOver) || interruptRemaining(state, now.nanos()) > 0) {
+			return state;
+		}
+		now.effects().interrupted(handingOver.leadership());
+		return state.at(handingOver.afterInterrupt());
 	}
 
 	/**
@@ -180,45 +198,45 @@ class Transitions {
 	/**
 	 * All work has ended, or the time to wait for it is over: notify listeners.
 	 */
-	ElectionState notifyListeners(ElectionState state, Moment now, TermLeadership leadership) {
-		HandOver handOver = state.handOver();
-		return (state.position() instanceof Draining draining && draining.leadership() == leadership
-				&& handOver != null)
-						? state.at(new Notified(leadership, draining.trustedUntil()))
-							.remembering(transition(now, Kind.REVOKED, leadership, handOver.reason(), handOver.cause()))
-						: state;
+	ElectionState notifyListeners(ElectionState state, Moment now) {
+		if (!(state.position() instanceof HandingOver draining) || draining.notified()) {
+			return state;
+		}
+		HandOver handOver = draining.handOver();
+		now.effects().revoked(draining.leadership(), handOver.reason());
+		return state.at(draining.afterNotification())
+			.remembering(transition(now, Kind.REVOKED, draining.leadership(), handOver.reason(), handOver.cause()));
 	}
 
 	/**
 	 * Listeners have returned, or the time to wait for them is over: end trust, before
 	 * the lock is freed.
 	 */
-	ElectionState endTrust(ElectionState state, Moment now, TermLeadership leadership) {
-		HandOver handOver = state.handOver();
-		if (state.leadership() != leadership || handOver == null) {
+	ElectionState endTrust(ElectionState state, Moment now) {
+		if (!(state.position() instanceof HandingOver handingOver)) {
 			return state;
 		}
-		return notifyListeners(state, now, leadership).handingOver(handOver.endingBy(now.nanos() + stopLimit()))
-			.following(View.NONE);
+		ElectionState ended = notifyListeners(state, now).at(new Ended(handingOver.handOver(), null)).with(View.NONE);
+		now.effects().ended(handingOver);
+		long deadline = now.nanos() + stopLimit();
+		return (state.isStopping() && stopRemaining(state, deadline) > 0) ? ended.stoppingBy(deadline) : ended;
 	}
 
 	/**
 	 * The lock was freed, or was lost before: nothing is left to hand over. Only a stop
 	 * remains a stop, and a node that has resigned lets other candidates go first.
-	 * @param freed whether the lock was freed
 	 */
-	ElectionState handedOver(ElectionState state, Moment now, boolean freed) {
-		ElectionState following = (state.position() instanceof Elected) ? state.following(View.NONE) : state;
-		HandOver handOver = state.handOver();
-		if (handOver == null) {
-			return following;
+	ElectionState handedOver(ElectionState state, Moment now) {
+		if (!(state.position() instanceof Elected || state.position() instanceof Ended)) {
+			return state;
 		}
-		if (handOver.stops()) {
-			return following.handingOver(handOver.completed(freed));
+		ElectionState following = state.following(View.NONE);
+		if (state.position().handOver() == null || state.isStopping()) {
+			return following;
 		}
 		Duration yields = (this.settings.lease().compareTo(this.timings.maxYield()) < 0) ? this.settings.lease()
 				: this.timings.maxYield();
-		return following.handingOver(null).suspended(Suspension.RESIGNED, now.nanos() + yields.toNanos());
+		return following.suspended(Suspension.RESIGNED, now.nanos() + yields.toNanos());
 	}
 
 	// Losing
@@ -236,9 +254,14 @@ class Transitions {
 		Reason reason = (cause != null) ? cause
 				: (granted.trustedUntil() - now.nanos() > 0) ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED;
 		long silence = now.nanos() - (granted.trustedUntil() - this.settings.trustNanos());
-		ElectionState following = state.following(View.NONE).losing(new Loss(leadership, reason, silence));
-		return (granted instanceof Notified) ? following
-				: following.remembering(transition(now, Kind.REVOKED, leadership, reason, null));
+		ElectionState lost = state.at(new Ended(granted.handOver(), new Loss(leadership, reason, silence)))
+			.with(View.NONE);
+		boolean notified = granted instanceof HandingOver handingOver && handingOver.notified();
+		if (!notified) {
+			now.effects().revoked(leadership, reason);
+		}
+		now.effects().lost(granted, notified);
+		return notified ? lost : lost.remembering(transition(now, Kind.REVOKED, leadership, reason, null));
 	}
 
 	/**
@@ -263,8 +286,8 @@ class Transitions {
 	 * if there is no stop.
 	 */
 	long stopRemaining(ElectionState state, long now) {
-		HandOver handOver = state.handOver();
-		return (handOver != null && handOver.stops()) ? handOver.deadline() - now : Watchdog.NO_DEADLINE;
+		Long deadline = state.stopBy();
+		return (deadline != null) ? deadline - now : Watchdog.NO_DEADLINE;
 	}
 
 	/**
@@ -272,9 +295,8 @@ class Transitions {
 	 * a long time if there is none or it has done so.
 	 */
 	long interruptRemaining(ElectionState state, long now) {
-		HandOver handOver = state.handOver();
-		return (handOver != null && state.granted() != null && !handOver.interrupted()) ? handOver.interruptAt() - now
-				: Watchdog.NO_DEADLINE;
+		return (state.position() instanceof HandingOver handingOver && !handingOver.handOver().interrupted())
+				? handingOver.handOver().interruptAt() - now : Watchdog.NO_DEADLINE;
 	}
 
 	// Candidacy
@@ -297,7 +319,7 @@ class Transitions {
 	 */
 	ElectionState suspendTerm(ElectionState state, Moment now, Suspension cause, Leadership leadership, long nanos,
 			CompletableFuture<Boolean> completion) {
-		if (state.leadership() != leadership) {
+		if (state.granted(leadership) == null) {
 			return state;
 		}
 		boolean others = state.view().candidates().size() > 1;
@@ -323,13 +345,17 @@ class Transitions {
 	 * Record what a node has observed that does not lead.
 	 */
 	ElectionState follow(ElectionState state, Moment now, View view) {
-		if (state.granted() != null) {
-			// Leadership must not end without an event
+		if (!(state.position() instanceof Following)) {
+			// A term must not end without an event
 			return state;
 		}
-		ElectionState followed = state.following(view);
+		ElectionState followed = state.with(view);
 		Holder leader = view.leader();
-		return (leader == null || leader.term() == null || state.remembers(leader)) ? followed : followed
+		if (leader == null || leader.term() == null) {
+			return followed;
+		}
+		now.effects().followed(leader);
+		return state.remembers(leader) ? followed : followed
 			.remembering(new Transition(now.instant(), Kind.FOLLOWED, leader.nodeId(), leader.term(), null, null));
 	}
 
@@ -367,8 +393,9 @@ class Transitions {
 	 *
 	 * @param nanos by {@link Platform#nanoTime()}
 	 * @param instant by {@link Platform#now()}
+	 * @param effects collects what the transition causes
 	 */
-	record Moment(long nanos, Instant instant) {
+	record Moment(long nanos, Instant instant, Effects effects) {
 	}
 
 }

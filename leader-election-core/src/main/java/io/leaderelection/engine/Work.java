@@ -237,7 +237,7 @@ public final class Work implements AutoCloseable {
 		if (this.outer != null) {
 			this.gate.registerInner(this);
 		}
-		if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
+		if (late || !this.leadership.isCurrent() || this.leadership.isInterrupted()) {
 			this.gate.interrupt(this);
 		}
 	}
@@ -450,6 +450,10 @@ public final class Work implements AutoCloseable {
 
 	TermLeadership leadership() {
 		return this.leadership;
+	}
+
+	boolean isOf(TermLeadership term) {
+		return this.leadership == term;
 	}
 
 	/**

@@ -55,8 +55,6 @@ public final class WorkGate implements Interrupter.Source {
 	/** Not unique: a race of two threads costs a collision of two hashes. */
 	private int sequence;
 
-	private volatile @Nullable TermLeadership interrupted;
-
 	private volatile List<WorkObserver> observers = List.of();
 
 	private volatile Consumer<Leadership> entryListener = (leadership) -> {
@@ -64,7 +62,7 @@ public final class WorkGate implements Interrupter.Source {
 
 	/**
 	 * Create a new {@code WorkGate} instance.
-	 * @param owner the election that determines whether this node leads
+	 * @param owner determines whether this node leads
 	 * @param cancellers executes the cancellation of work, which is code of the
 	 * application
 	 * @param interrupter interrupts the threads of work
@@ -111,12 +109,12 @@ public final class WorkGate implements Interrupter.Source {
 		}
 		// The second check reads the clock
 		TermLeadership leadership = this.owner.leading();
-		if (leadership == null || (origin != null && origin.leadership() != leadership)) {
+		if (leadership == null || (origin != null && !origin.isOf(leadership))) {
 			return null;
 		}
 		Work work = new Work(this, leadership, description, ++this.sequence);
 		register(work);
-		if (this.owner.leadership() != leadership) {
+		if (!this.owner.admitsWork(leadership)) {
 			work.close();
 			return null;
 		}
@@ -132,7 +130,7 @@ public final class WorkGate implements Interrupter.Source {
 		Work work = new Work(this, origin.leadership(), description, ++this.sequence);
 		work.joinServiceOf(origin);
 		registerInner(work);
-		if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+		if (!this.inFlight.contains(origin) || origin.leadership().isInterrupted()
 				|| !origin.leadership().isCurrent()) {
 			work.close();
 			return null;
@@ -261,27 +259,19 @@ public final class WorkGate implements Interrupter.Source {
 	 */
 	void interruptAll(TermLeadership leadership) {
 		// Work that begins from here on checks for the interrupt itself
-		this.interrupted = leadership;
+		leadership.interrupt();
 		// Threads first, since a cancellation may fail for lack of memory
 		for (Work work : this.inFlight) {
-			if (work.leadership() == leadership) {
+			if (work.isOf(leadership)) {
 				work.interrupt();
 			}
 		}
 		this.interrupter.signal();
 		for (Work work : this.inFlight) {
-			if (work.leadership() == leadership) {
+			if (work.isOf(leadership)) {
 				cancel(work);
 			}
 		}
-	}
-
-	/**
-	 * Return whether all work of a term is interrupted: no work may begin inside it on
-	 * other threads, and none may continue.
-	 */
-	boolean hasInterrupted(TermLeadership leadership) {
-		return this.interrupted == leadership;
 	}
 
 	@Override
@@ -349,10 +339,9 @@ public final class WorkGate implements Interrupter.Source {
 		@Nullable TermLeadership leading();
 
 		/**
-		 * Return the leadership of this node, or {@code null} if it may not start leader
-		 * work.
+		 * Return whether work of a leadership may start: it leads and is trusted.
 		 */
-		@Nullable TermLeadership leadership();
+		boolean admitsWork(TermLeadership leadership);
 
 		/**
 		 * Called when work has ended.

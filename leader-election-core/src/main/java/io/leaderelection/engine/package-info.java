@@ -27,7 +27,7 @@
  * it was sent.
  *
  * The state. All visible state is one immutable ElectionState in one volatile field of
- * Election. Reads take no lock. Transitions are pure functions from a state to the next
+ * Election. Reads take no lock. Transitions are functions from a state to the next
  * one (Transitions). Election.apply applies them under one lock, on the thread that is
  * first to make the transition:
  *
@@ -35,21 +35,25 @@
  *   elect            Following -> Elected   the election thread, when it has won the lock
  *   grant            Elected -> Leading     the election thread, when no session, lock or
  *                                           fenced transaction of an earlier term is left
- *   resign, stop     Leading -> Draining    any thread: the gate is closed from now on
- *   notifyListeners  Draining -> Notified   the election thread, when no work is in
+ *   resign, stop     Leading -> HandingOver any thread: the gate is closed from now on. Of
+ *                                           an elected node: it is not granted leadership
+ *   notifyListeners  HandingOver            the election thread, when no work is in
  *                                           flight: revoked event
- *   endTrust         Notified -> Following  the election thread, when the listeners have
+ *   endTrust         HandingOver -> Ended   the election thread, when the listeners have
  *                                           returned; the lock is freed after this
  *                                           transition, never before. Both have time limits
- *   lose, expire     granted -> Following   the election thread when the session has
+ *   lose, expire     granted -> Ended       the election thread when the session has
  *                                           ended, or the watchdog when trust has expired:
  *                                           revoked event, unless enqueued
+ *   handedOver       Ended or Elected       the election thread, when the lock is free or
+ *                      -> Following         the session has ended on this side
  *   end              any -> Stopped         the election thread, at the end of a stop
  *
- * "Granted" is each of Leading, Draining and Notified. What a transition causes follows
- * from the states before and after, and happens under the same lock (ElectionEffects).
- * Granted and revoked events therefore alternate and are in order, whichever thread makes
- * the transition.
+ * "Granted" is each of Leading and HandingOver. A position has what exists in it
+ * only: the end of trust, the hand-over, the loss. All of it is therefore of one term, and
+ * is gone with it. A transition names what it causes (ElectionEffects.Effects), which happens
+ * under the same lock. Granted and revoked events therefore alternate
+ * and are in order, whichever thread makes the transition.
  *
  * The threads. The election thread (ElectionLoop) owns the session and is the only thread
  * that calls it, except to wake or abort it. It may block in a socket, so nothing that
@@ -89,8 +93,9 @@
  * Because of this order, either the winner waits for the end of the transaction, or the
  * transaction finds that its term has ended, and is rolled back.
  *
- * Handing over. The intent is one value, the HandOver: its reason, its deadlines, who
- * waits for it, and whether the node takes part afterwards. The gate counts a call first
+ * Handing over. The intent is one value, the HandOver: its reason, when it interrupts
+ * work, and who waits for it. A stop is an intent of its own, with a deadline, since a
+ * node may stop that holds no lock. The gate counts a call first
  * and checks leadership second, whereas a transition changes the state first and its
  * thread counts work second. A drain therefore never misses work that has just begun.
  * Confirmations continue while work drains: the work still runs under a trusted lease. The
@@ -98,8 +103,8 @@
  * and the hand-over becomes a loss.
  *
  * After a loss. The session is aborted and the work of the old term is interrupted. The
- * node is not a candidate again before that work has ended or drain-timeout, and at least
- * 2 s, has passed. A late confirmation never revives a term: the node must acquire the
+ * node is not a candidate again before that work has ended, for which it waits for
+ * drain-timeout or 2 s at most, whichever is longer. A late confirmation never revives a term: the node must acquire the
  * lock again, in a new term.
  *
  * Suspension. A node suspends its candidacy in four cases: its application is unhealthy,

@@ -95,12 +95,13 @@ final class ElectionFixture {
 	ElectionFixture(ElectionSettings settings) {
 		this.time.executors = List.of((task) -> this.relay.execute(task), (task) -> this.other.execute(task));
 		this.time.threads = ElectionThread::new;
-		this.election = new Election(settings, ElectionTimings.DEFAULTS,
-				new Transitions(settings, ElectionTimings.DEFAULTS), this.store.fence(), this.time, this::publish,
-				new ElectionLog(LogFactory.getLog(Election.class)), new DirectInterrupter(this.time));
 		FakeTime idle = new FakeTime();
 		idle.threads = IdleThread::new;
-		this.run = new ElectionLoop(this.election, this.store, new Watchdog(idle));
+		Watchdog watchdog = new Watchdog(idle, new DirectInterrupter(this.time));
+		this.election = new Election(settings, ElectionTimings.DEFAULTS,
+				new Transitions(settings, ElectionTimings.DEFAULTS), this.store, this.time, this::publish,
+				new ElectionLog(LogFactory.getLog(Election.class)), watchdog);
+		this.run = new ElectionLoop(this.election, this.store, watchdog);
 		this.election.effects().runBy(this.run);
 		this.time.at(END_OF_TEST, this::endOfTest);
 	}

@@ -73,7 +73,8 @@ class ElectionHandOverTests {
 			Leadership leadership = this.election.leadership();
 			this.resignation = this.election.resign("application");
 			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(this.election.state().position()).isInstanceOf(Position.Draining.class);
+			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
+					(handingOver) -> assertThat(handingOver.notified()).isFalse());
 			assertThat(leadership).isNotNull();
 			assertThat(leadership.isCurrent()).isTrue();
 			assertThat(this.work.getLeadership()).isSameAs(leadership);
@@ -99,7 +100,8 @@ class ElectionHandOverTests {
 			exit();
 		});
 		this.fixture.at(Duration.ofSeconds(4), () -> {
-			assertThat(this.election.state().position()).isInstanceOf(Position.Notified.class);
+			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
+					(handingOver) -> assertThat(handingOver.notified()).isTrue());
 			deliveries.remove().run();
 			this.fixture.trace.add("listeners done");
 			assertThat(this.resignation).isNotDone();
@@ -134,7 +136,7 @@ class ElectionHandOverTests {
 			exit();
 		});
 		this.store.next(Call.RELEASE, () -> {
-			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
+			assertThat(this.election.state().position()).isInstanceOf(Position.Ended.class);
 			assertThat(this.work.getLeadership().isCurrent()).isFalse();
 		});
 		this.fixture.stopAt(Duration.ofSeconds(2)).run();
@@ -383,7 +385,8 @@ class ElectionHandOverTests {
 		this.fixture.relay = deliveries::add;
 		this.fixture.at(Duration.ofSeconds(1), this::resign);
 		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.election.state().position()).isInstanceOf(Position.Notified.class);
+			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
+					(handingOver) -> assertThat(handingOver.notified()).isTrue());
 			this.store.next(Call.PROBE, () -> {
 				throw FakeStore.failure();
 			});

@@ -195,6 +195,21 @@ class ElectionTests {
 	}
 
 	@Test
+	void winnerThatResignsHoldsTheLockUntilItIsFree() {
+		this.store.barrier = "backend 8";
+		this.fixture.at(Duration.ofMillis(1500), () -> {
+			this.election.resign("test");
+			ElectionStatus status = ElectionStatus.of(this.election);
+			assertThat(status.role()).isEqualTo(ElectionStatus.Role.ELECTED);
+			assertThat(status.blockedBy()).isEqualTo("backend 8");
+			assertThat(this.election.requestResignation(null, "test again").isRequested()).isTrue();
+			this.store.barrier = null;
+		});
+		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "barrier", "release");
+	}
+
+	@Test
 	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
 		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
 		patient.store.ending = Ending.UNKNOWN;

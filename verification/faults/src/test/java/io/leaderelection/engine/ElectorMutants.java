@@ -60,8 +60,8 @@ public final class ElectorMutants {
 		}
 
 		@Override
-		ElectionState extend(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
-			return super.extend(state, now, leadership, now.nanos());
+		ElectionState extend(ElectionState state, Moment now, long anchor) {
+			return super.extend(state, now, now.nanos());
 		}
 
 	}

@@ -19,7 +19,7 @@ package io.leaderelection.engine;
 import java.util.SplittableRandom;
 import java.util.function.BiFunction;
 
-import io.leaderelection.engine.ElectionState.HandOver;
+import io.leaderelection.engine.Position.HandOver;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
 import io.leaderelection.testsupport.Mutant;
@@ -32,12 +32,12 @@ final class EngineMutants {
 	private EngineMutants() {
 	}
 
-	static BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions(Mutant mutant) {
+	static BiFunction<ElectionSettings, ElectionTimings, ObservedTransitions> transitions(Mutant mutant) {
 		return switch (mutant) {
 			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
 			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
 			case STOP_CUTS_RELEASE -> StopCutsRelease::new;
-			default -> Transitions::new;
+			default -> ObservedTransitions::new;
 		};
 	}
 
@@ -53,7 +53,7 @@ final class EngineMutants {
 	/**
 	 * Takes the time of the reply for the anchor.
 	 */
-	private static final class AnchorAtReply extends Transitions {
+	private static final class AnchorAtReply extends ObservedTransitions {
 
 		AnchorAtReply(ElectionSettings settings, ElectionTimings timings) {
 			super(settings, timings);
@@ -65,8 +65,8 @@ final class EngineMutants {
 		}
 
 		@Override
-		ElectionState extend(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
-			return super.extend(state, now, leadership, now.nanos());
+		ElectionState extend(ElectionState state, Moment now, long anchor) {
+			return super.extend(state, now, now.nanos());
 		}
 
 	}
@@ -74,7 +74,7 @@ final class EngineMutants {
 	/**
 	 * Takes everything for ended.
 	 */
-	private static final class UnlockBeforeDrain extends Transitions {
+	private static final class UnlockBeforeDrain extends ObservedTransitions {
 
 		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings) {
 			super(settings, timings);
@@ -96,7 +96,7 @@ final class EngineMutants {
 	 * Counts the time in which the lock must be freed from the beginning of the stop,
 	 * however long work has taken to end.
 	 */
-	private static final class StopCutsRelease extends Transitions {
+	private static final class StopCutsRelease extends ObservedTransitions {
 
 		private final long drainTimeout;
 
@@ -110,9 +110,9 @@ final class EngineMutants {
 
 		@Override
 		long stopRemaining(ElectionState state, long now) {
-			HandOver handOver = state.handOver();
+			HandOver handOver = (state.granted() == null) ? state.position().handOver() : null;
 			long remaining = super.stopRemaining(state, now);
-			return (handOver != null && handOver.stops() && state.granted() == null)
+			return (handOver != null && state.isStopping())
 					? Math.min(remaining, handOver.interruptAt() - this.drainTimeout + this.limit - now) : remaining;
 		}
 

@@ -26,7 +26,9 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.Position.Following;
 import io.leaderelection.engine.Position.Granted;
+import io.leaderelection.engine.Position.HandOver;
 import io.leaderelection.engine.Position.Leading;
+import io.leaderelection.engine.Position.Loss;
 import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
@@ -60,6 +62,8 @@ public final class SimulatedElector {
 
 	private final Mutant mutant;
 
+	private final ObservedTransitions transitions;
+
 	private @Nullable ElectionState seen;
 
 	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
@@ -80,8 +84,9 @@ public final class SimulatedElector {
 			Process process, Platform platform, @Nullable Watchdog shared, Consumer<ElectionEvent> publisher, Log log) {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
+		this.transitions = EngineMutants.transitions(mutant).apply(settings, timings);
 		this.elector = new DefaultLeaderElector(settings, timings, store, this.watchdog, platform, publisher,
-				new ElectionLog(log), EngineMutants.transitions(mutant));
+				new ElectionLog(log), (ignored, alsoIgnored) -> this.transitions);
 		this.election = this.elector.election();
 		this.process = process;
 		this.mutant = mutant;
@@ -102,7 +107,7 @@ public final class SimulatedElector {
 	 * Return whether the work of a term has been interrupted.
 	 */
 	public boolean hasInterrupted(Leadership leadership) {
-		return this.election.gate().hasInterrupted((TermLeadership) leadership);
+		return ((TermLeadership) leadership).isInterrupted();
 	}
 
 	/**
@@ -169,16 +174,17 @@ public final class SimulatedElector {
 	}
 
 	public boolean isHandingOver() {
-		return this.election.state().handOver() != null;
+		return this.election.isStopping() || this.election.state().position().handOver() != null;
 	}
 
 	/**
 	 * Return when work and listeners are interrupted by a hand-over, by the clock of this
-	 * node, or a time that never comes.
+	 * node, or would be if it began now.
 	 */
 	public long interruptAt() {
-		ElectionState.HandOver handOver = this.election.state().handOver();
-		return (handOver != null) ? handOver.interruptAt() : Long.MAX_VALUE;
+		HandOver handOver = this.election.state().position().handOver();
+		return (handOver != null) ? handOver.interruptAt()
+				: this.process.clock() + this.elector.drainTimeout().toNanos();
 	}
 
 	/**
@@ -193,13 +199,13 @@ public final class SimulatedElector {
 	 */
 	public boolean awaitsSeat() {
 		ElectionState state = this.election.state();
-		return this.election.settings().candidate() && state.position() instanceof Following && state.handOver() == null
+		return this.election.settings().candidate() && state.position() instanceof Following && !state.isStopping()
 				&& state.suspensions().isEmpty() && state.contact().watching() && state.contact().problem() == null;
 	}
 
 	public String describe() {
 		ElectionState state = this.election.state();
-		return state.position() + " handOver " + state.handOver() + " contact " + state.contact() + " suspended "
+		return state.position() + " stops by " + state.stopBy() + " contact " + state.contact() + " suspended "
 				+ state.suspensions() + " view " + state.view();
 	}
 
@@ -207,7 +213,7 @@ public final class SimulatedElector {
 	 * How a leadership was lost, or {@code null} if it was not.
 	 */
 	public @Nullable Reason loss(Leadership leadership) {
-		ElectionState.Loss loss = this.election.state().loss();
+		Loss loss = this.transitions.loss();
 		return (loss != null && loss.leadership() == leadership) ? loss.reason() : null;
 	}
 

@@ -40,15 +40,13 @@ enum BlindMistake {
 
 	/** G2, G4: the lock is freed before trust in the term ends. */
 	RELEASED_BEFORE_END_OF_TRUST(List.of("G2 exclusion"), "HandOverPhase", """
-			Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
-			if (loss != null && loss.leadership() == this.granted) {
+			if (this.election.apply(transitions::endTrust).position() instanceof Ended end && end.loss() != null) {
 				throw LeaderPhase.lapsed();
 			}
 			boolean succeeded = this.leader.release(residue == null);
 			""", """
 			boolean succeeded = this.leader.release(residue == null);
-			Loss loss = this.election.apply((state, now) -> transitions.endTrust(state, now, this.granted)).loss();
-			if (loss != null && loss.leadership() == this.granted) {
+			if (this.election.apply(transitions::endTrust).position() instanceof Ended end && end.loss() != null) {
 				throw LeaderPhase.lapsed();
 			}
 			"""),
@@ -89,9 +87,9 @@ enum BlindMistake {
 
 	/** G2: a lost term is logged before its session is aborted. */
 	LOG_BEFORE_ABORT(List.of("G2 revocation", "G2 exclusion", "G4 interrupt"), "ElectionEffects",
-			"effects.add(this.loop::abortSession);", """
-					effects.add(() -> this.election.log().warn("Lost " + leadership));
-					effects.add(this.loop::abortSession);
+			"this.effects.add(loop()::abortSession);", """
+					this.effects.add(() -> ElectionEffects.this.election.log().warn("Lost " + leadership));
+					this.effects.add(loop()::abortSession);
 					"""),
 
 	/** G4: a listener that has waited for its own hand-over is not waited for again. */
@@ -165,13 +163,13 @@ enum BlindMistake {
 	/** G4: inner work looks for its outer work before it is counted. */
 	INNER_WORK_COUNTED_LATE(List.of("G4 drain"), "WorkGate", """
 			registerInner(work);
-			if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+			if (!this.inFlight.contains(origin) || origin.leadership().isInterrupted()
 					|| !origin.leadership().isCurrent()) {
 				work.close();
 				return null;
 			}
 			""", """
-			if (!this.inFlight.contains(origin) || hasInterrupted(origin.leadership())
+			if (!this.inFlight.contains(origin) || origin.leadership().isInterrupted()
 					|| !origin.leadership().isCurrent()) {
 				return null;
 			}
@@ -197,14 +195,9 @@ enum BlindMistake {
 			this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
 			"""),
 
-	/** G4, G6: a stop during a resignation forgets the future of the resignation. */
-	RESIGNATION_FORGOTTEN(List.of("G6 liveness"), "Transitions", "HandOver handOver = (known != null) ?",
-			"HandOver handOver = (known != null && !stops) ?"),
-
 	/** G2: a late confirmation extends trust that has run out. */
 	LAPSED_TRUST_EXTENDED(List.of("G2 trust"), "Transitions",
-			"granted.leadership() == leadership && granted.trustRemaining(now.nanos()) > 0)",
-			"granted.leadership() == leadership)"),
+			"(granted != null && granted.trustRemaining(now.nanos()) > 0)", "(granted != null)"),
 
 	/** G4: of several cancelled works, only the first counts as possibly running. */
 	FIRST_CANCELLED_WORK_ONLY(List.of("G4 clean"), "TermLeadership", """

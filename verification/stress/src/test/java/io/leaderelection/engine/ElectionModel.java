@@ -26,7 +26,9 @@ import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.engine.Position.Ended;
 import io.leaderelection.engine.Position.Following;
+import io.leaderelection.engine.Position.HandingOver;
 import io.leaderelection.engine.Position.Stopped;
 import org.jetbrains.lincheck.Lincheck;
 import org.jspecify.annotations.Nullable;
@@ -122,6 +124,8 @@ public final class ElectionModel {
 
 		private boolean freed;
 
+		private boolean lost;
+
 		void run() {
 			runAll(this::lead, () -> this.resigned = this.election.resign("test"), this::lose);
 			checkEnd();
@@ -143,17 +147,16 @@ public final class ElectionModel {
 				// Resigned or lost after the election thread had looked, or not at all
 				handOver();
 			}
-			boolean lost = this.election.state().loss() != null;
 			check(this.election.state().position() instanceof Following, "the node follows");
-			check(this.granted == (this.freed || lost) && !(this.freed && lost), "a term is either freed or lost");
+			check(this.granted == (this.freed || this.lost) && !(this.freed && this.lost),
+					"a term is either freed or lost");
 			check(this.events.size() == (this.granted ? 2 : 0), "events are delivered once");
 			check(!this.granted || this.events.get(0) instanceof LeadershipGrantedEvent, "the grant is first");
 			check(this.events.stream()
 				.allMatch((event) -> ((LeadershipEvent) event).getLeadership() == this.leadership),
 					"events are of this term");
-			check(this.resigned != null && this.resigned.isDone() && !(lost && this.resigned.join()),
+			check(this.resigned != null && this.resigned.isDone() && !(this.lost && this.resigned.join()),
 					"a lost term was not handed over");
-			check(this.election.state().handOver() == null, "the hand-over has ended");
 		}
 
 		private void lead() {
@@ -161,8 +164,8 @@ public final class ElectionModel {
 			if (!this.granted) {
 				this.election.handedOver(false);
 			}
-			else if (this.election
-				.apply((state, now) -> this.transitions.extend(state, now, this.leadership, now.nanos()))
+			else if (this.election.apply((state, now) -> this.transitions.extend(state, now, now.nanos()))
+				.position()
 				.handOver() != null) {
 				handOver();
 			}
@@ -170,11 +173,11 @@ public final class ElectionModel {
 
 		private void handOver() {
 			if (this.election.isDrained()) {
-				this.election.apply((state, now) -> this.transitions.notifyListeners(state, now, this.leadership));
+				this.election.apply(this.transitions::notifyListeners);
 			}
-			ElectionState after = this.election
-				.apply((state, now) -> this.transitions.endTrust(state, now, this.leadership));
-			this.freed = after.leadership() == null && after.loss() == null;
+			Position after = this.election.apply(this.transitions::endTrust).position();
+			this.lost |= after instanceof Ended ended && ended.loss() != null;
+			this.freed = after instanceof Ended && !this.lost;
 			this.election.handedOver(this.freed);
 		}
 
@@ -185,8 +188,6 @@ public final class ElectionModel {
 		private final List<ElectionEvent> events = new ArrayList<>();
 
 		private final Election election = StressElections.leading(this.events::add, Duration.ofHours(1));
-
-		private final @Nullable TermLeadership leadership = this.election.leadership();
 
 		private volatile boolean working;
 
@@ -208,10 +209,9 @@ public final class ElectionModel {
 		}
 
 		private void handOver() {
-			if (this.leadership != null && this.election.state().handOver() != null && this.election.isDrained()) {
+			if (this.election.state().position() instanceof HandingOver && this.election.isDrained()) {
 				this.overlap |= this.working;
-				TermLeadership ended = this.leadership;
-				this.election.apply((state, now) -> this.election.transitions().notifyListeners(state, now, ended));
+				this.election.apply(this.election.transitions()::notifyListeners);
 			}
 		}
 

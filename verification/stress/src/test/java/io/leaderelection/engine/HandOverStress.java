@@ -17,7 +17,6 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.Objects;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import org.jspecify.annotations.Nullable;
@@ -76,12 +75,8 @@ public final class HandOverStress {
 				StoreContact contact = new StoreContact(this.election, new Watchdog(this.election.platform()));
 				LeaderPhase leader = new LeaderPhase(this.election, this.session,
 						new Acquisition.Won(StressElections.term(), Acquisition.Ending.CLEAN, true), contact);
-				TermLeadership granted = Objects
-					.requireNonNull(leader.awaitGrant(new FollowerPhase(this.election, () -> this, contact)));
-				leader.serve(granted);
-				new HandOverPhase(this.election, leader, granted,
-						Objects.requireNonNull(this.election.state().handOver()))
-					.run();
+				leader.awaitGrant(new FollowerPhase(this.election, () -> this, contact));
+				new HandOverPhase(this.election, leader, leader.serve()).run();
 			}
 			catch (SessionException ex) {
 				throw new IllegalStateException(ex);

@@ -67,6 +67,13 @@ final class StressElections {
 		return election;
 	}
 
+	static Election leading(Platform platform) {
+		Election election = started(platform, new DirectInterrupter(platform), NO_LISTENER, Duration.ofHours(1));
+		election.apply((state, now) -> election.transitions().elect(state, term()));
+		grant(election);
+		return election;
+	}
+
 	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		Election election = started(listener, drainTimeout);
 		election.apply((state, now) -> election.transitions().elect(state, term()));
@@ -91,7 +98,6 @@ final class StressElections {
 		Election election = create(platform, interrupter, () -> {
 			throw new IllegalStateException("Opens no session");
 		}, listener, drainTimeout);
-		election.effects().runBy(ElectionEffects.Loop.NONE);
 		election.apply(election.transitions()::begin);
 		return election;
 	}
@@ -120,11 +126,11 @@ final class StressElections {
 
 	static boolean grant(Election election, TermLeadership leadership) {
 		return election.apply((state, now) -> election.transitions().grant(state, now, leadership, now.nanos()))
-			.leadership() == leadership;
+			.leadership() != null;
 	}
 
 	static TermLeadership leadership(Election election) {
-		return new TermLeadership(election, term(), SINCE);
+		return election.newLeadership(term());
 	}
 
 	static Term term() {
@@ -207,7 +213,7 @@ final class StressElections {
 
 		@Override
 		public Thread newThread(String name, Runnable task) {
-			throw new IllegalStateException("Starts no thread");
+			return NoThread.INSTANCE;
 		}
 
 		@Override

@@ -17,6 +17,8 @@
 package io.leaderelection.engine;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jcstress.annotations.Actor;
@@ -172,23 +174,32 @@ public final class WorkGateStress {
 	@Outcome(id = "false, true", expect = Expect.ACCEPTABLE, desc = "The hand-over is woken up")
 	@Outcome(id = "false, false", expect = Expect.FORBIDDEN, desc = "The hand-over waits for work that has ended")
 	@State
-	public static class EndAndDrain implements ElectionEffects.Loop {
+	public static class EndAndDrain extends StressElections.InertPlatform {
 
-		private final Election election = StressElections.leading();
+		/** The lock of the election is taken to have the hand-over look again. */
+		private final AtomicInteger locked = new AtomicInteger();
 
-		private final AtomicInteger wakeUps = new AtomicInteger();
+		private final Election election = StressElections.leading(this);
 
 		private final @Nullable Work work;
 
 		public EndAndDrain() {
-			this.election.effects().runBy(this);
 			this.work = this.election.gate().enter("job");
 			leaveRunning(this.work);
+			this.locked.set(0);
 		}
 
 		@Override
-		public void wake() {
-			this.wakeUps.incrementAndGet();
+		public Lock newLock() {
+			return new ReentrantLock() {
+
+				@Override
+				public void lock() {
+					EndAndDrain.this.locked.incrementAndGet();
+					super.lock();
+				}
+
+			};
 		}
 
 		@Actor
@@ -206,8 +217,8 @@ public final class WorkGateStress {
 
 		@Arbiter
 		public void count(ZZ_Result result) {
-			// The first is that of the resignation itself
-			result.r2 = this.wakeUps.get() > 1;
+			// The first two are the transition and the wake-up of the resignation itself
+			result.r2 = this.locked.get() > 2;
 		}
 
 	}

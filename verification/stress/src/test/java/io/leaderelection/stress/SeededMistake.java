@@ -25,12 +25,12 @@ enum SeededMistake {
 
 	CHECK_BEFORE_REGISTRATION("WorkGateStress.EntryAndDrain", "WorkGate", """
 			register(work);
-			if (this.owner.leadership() != leadership) {
+			if (!this.owner.admitsWork(leadership)) {
 				work.close();
 				return null;
 			}
 			""", """
-			if (this.owner.leadership() != leadership) {
+			if (!this.owner.admitsWork(leadership)) {
 				return null;
 			}
 			register(work);
@@ -102,9 +102,9 @@ enum SeededMistake {
 			if (this.outer != null) {
 				this.gate.registerInner(this);
 			}
-			if (late || !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership)) {
+			if (late || !this.leadership.isCurrent() || this.leadership.isInterrupted()) {
 			""", """
-			late = !this.leadership.isCurrent() || this.gate.hasInterrupted(this.leadership);
+			late = !this.leadership.isCurrent() || this.leadership.isInterrupted();
 			synchronized (this.root) {
 				this.cancellation = cancellation;
 			}
@@ -115,7 +115,7 @@ enum SeededMistake {
 			"""),
 
 	INNER_CONTINUED_WITHOUT_CHECK("WorkInterruptStress.OverdueAndInnerContinuation", "Work",
-			" || this.gate.hasInterrupted(this.leadership)) {", ") {"),
+			" || this.leadership.isInterrupted()) {", ") {"),
 
 	STATE_IN_TWO_STEPS("StateStress.CompleteStatus", "Election", "this.state = after;", """
 			this.state = before.at(after.position());
@@ -182,10 +182,10 @@ enum SeededMistake {
 	NOTIFIED_BEFORE_DRAIN("HandOverStress.WorkAndRelease", "HandOverPhase", """
 			await(LAST_CALL, this.election::isDrained);
 			Transitions transitions = this.election.transitions();
-			this.election.apply((state, now) -> transitions.notifyListeners(state, now, this.granted));
+			this.election.apply(transitions::notifyListeners);
 			""", """
 			Transitions transitions = this.election.transitions();
-			this.election.apply((state, now) -> transitions.notifyListeners(state, now, this.granted));
+			this.election.apply(transitions::notifyListeners);
 			await(LAST_CALL, this.election::isDrained);
 			"""),
 
