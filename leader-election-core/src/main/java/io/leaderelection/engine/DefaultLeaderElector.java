@@ -45,6 +45,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	private final ElectionStore store;
 
+	private final Interrupter interrupter;
+
 	DefaultLeaderElector(ElectionSettings settings, ElectionTimings timings, LogContext logContext, ElectionStore store,
 			Watchdog watchdog, Consumer<ElectionEvent> publisher) {
 		this(settings, timings, store, watchdog, Platform.SYSTEM, publisher,
@@ -58,6 +60,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 				publisher, log, watchdog);
 		this.election.effects().runBy(new ElectionLoop(this.election, store, watchdog));
 		this.store = store;
+		this.interrupter = watchdog.interrupter();
 	}
 
 	@Override
@@ -233,6 +236,15 @@ public final class DefaultLeaderElector implements LeaderElector {
 		if (leadership instanceof TermLeadership term) {
 			term.recordResidue("a service", null);
 		}
+	}
+
+	/**
+	 * Have the tasks of a worker be interrupted by the thread that makes the interrupts
+	 * of this node, and exists while it participates.
+	 * @param worker the worker
+	 */
+	public void interruptTasksOf(SerialWorker worker) {
+		worker.useInterrupter(this.interrupter);
 	}
 
 	/**

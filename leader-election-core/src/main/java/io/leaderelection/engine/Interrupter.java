@@ -72,6 +72,10 @@ class Interrupter implements Watchdog.Supervised {
 		this.sources.add(source);
 	}
 
+	void remove(Source source) {
+		this.sources.remove(source);
+	}
+
 	/**
 	 * Begin to interrupt. The first thread is created now: there may be none later.
 	 */
@@ -98,6 +102,10 @@ class Interrupter implements Watchdog.Supervised {
 		this.second.wake();
 		try {
 			this.first.start();
+			if (!this.needed && this.first.busy) {
+				// No watchdog would notice that it hangs
+				this.second.start();
+			}
 			return true;
 		}
 		catch (Throwable ex) {
@@ -110,7 +118,7 @@ class Interrupter implements Watchdog.Supervised {
 	 * Note that an interrupt hangs, for which its thread no longer waits.
 	 */
 	void hangs() {
-		this.second.wake();
+		signal();
 		try {
 			this.second.start();
 		}
@@ -124,19 +132,17 @@ class Interrupter implements Watchdog.Supervised {
 	 */
 	void interrupt(Thread thread) {
 		Line line = (this.first.thread == Thread.currentThread()) ? this.first : this.second;
-		line.since = this.platform.nanoTime();
-		line.busy = true;
 		try {
-			this.checkSoon.run();
+			if (!line.busy) {
+				line.since = this.platform.nanoTime();
+				line.busy = true;
+				this.checkSoon.run();
+			}
 			thread.interrupt();
 		}
 		catch (Throwable ex) {
 			// Of the code of the application
 			this.failed.accept(ex);
-		}
-		finally {
-			line.busy = false;
-			this.second.wake();
 		}
 	}
 
@@ -229,6 +235,9 @@ class Interrupter implements Watchdog.Supervised {
 
 		private volatile boolean requested;
 
+		/**
+		 * Whether it makes interrupts, of which many may take as long as one that hangs.
+		 */
 		private volatile boolean busy;
 
 		private volatile long since;
@@ -266,11 +275,20 @@ class Interrupter implements Watchdog.Supervised {
 					Interrupter.this.platform.park(this, Watchdog.NO_DEADLINE);
 				}
 				this.requested = false;
+				boolean failed = false;
 				try {
 					interruptAll();
 				}
 				catch (Throwable ex) {
 					// Neither allocates nor logs, since there may be no memory
+					failed = true;
+				}
+				if (this.busy) {
+					this.busy = false;
+					// The second one is no longer needed, unless it makes some itself
+					Interrupter.this.second.wake();
+				}
+				if (failed) {
 					this.requested = true;
 					Interrupter.this.platform.park(this, Platform.PAUSE_AFTER_FAILURE);
 				}

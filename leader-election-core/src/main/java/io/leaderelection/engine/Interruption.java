@@ -31,7 +31,9 @@ public final class Interruption implements Interrupter.Source {
 
 	private static final ElectionLog log = new ElectionLog(LogFactory.getLog(Interruption.class));
 
-	private final Interrupter interrupter;
+	private final Interrupter own;
+
+	private volatile Interrupter interrupter;
 
 	private final Duration longest;
 
@@ -39,6 +41,8 @@ public final class Interruption implements Interrupter.Source {
 	private @Nullable Thread thread;
 
 	private boolean requested;
+
+	private boolean interrupted;
 
 	/** The interrupt that is being made, unless its thread no longer waits for it. */
 	private volatile @Nullable Interrupt current;
@@ -61,9 +65,26 @@ public final class Interruption implements Interrupter.Source {
 	 * @param longest how long the end waits for an interrupt that is being made
 	 */
 	Interruption(Interrupter interrupter, Duration longest) {
+		this.own = interrupter;
 		this.interrupter = interrupter;
 		this.longest = longest;
 		interrupter.add(this);
+	}
+
+	/**
+	 * Have the interrupts made by another interrupter from here on.
+	 * @param other the interrupter, or {@code null} for the first one
+	 */
+	void use(@Nullable Interrupter other) {
+		Interrupter former = this.interrupter;
+		Interrupter next = (other != null) ? other : this.own;
+		if (next != former) {
+			next.add(this);
+			this.interrupter = next;
+			former.remove(this);
+			// A request may have found neither of the two
+			next.signal();
+		}
 	}
 
 	/**
@@ -71,6 +92,7 @@ public final class Interruption implements Interrupter.Source {
 	 */
 	public synchronized void begin() {
 		this.requested = false;
+		this.interrupted = false;
 		this.thread = Thread.currentThread();
 	}
 
@@ -111,8 +133,10 @@ public final class Interruption implements Interrupter.Source {
 
 	private void giveUp() {
 		synchronized (this) {
-			Interrupt hanging = this.current;
-			this.current = isOfCurrentThread(hanging) ? null : hanging;
+			if (!isOfCurrentThread(this.current)) {
+				return;
+			}
+			this.current = null;
 		}
 		// Another one may have waited for it
 		this.interrupter.hangs();
@@ -147,7 +171,18 @@ public final class Interruption implements Interrupter.Source {
 		// May fail for lack of memory
 		this.current = new Interrupt(next);
 		this.requested = false;
+		this.interrupted = true;
 		return this.current;
+	}
+
+	/**
+	 * Restore the interrupt of the current thread if it was made since it has begun: work
+	 * that has ended meanwhile may have cleared it.
+	 */
+	synchronized void restore() {
+		if (this.interrupted && this.thread == Thread.currentThread()) {
+			this.thread.interrupt();
+		}
 	}
 
 	private synchronized void made(Interrupt interrupt) {

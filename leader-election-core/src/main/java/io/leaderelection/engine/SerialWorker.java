@@ -72,6 +72,18 @@ public final class SerialWorker {
 		this.interruption = interruption;
 	}
 
+	void useInterrupter(Interrupter interrupter) {
+		this.interruption.use(interrupter);
+	}
+
+	/**
+	 * Have tasks be interrupted by a thread of their own, which is created when it is
+	 * needed.
+	 */
+	public void useOwnInterrupter() {
+		this.interruption.use(null);
+	}
+
 	/**
 	 * Run a task after those that were added before.
 	 * @param subject what the task is about, see {@link #interrupt(Object)}
@@ -203,6 +215,7 @@ public final class SerialWorker {
 	private void runAll() {
 		boolean ended = false;
 		try {
+			setTask(this.interruption);
 			for (Task current = begin(); current != null; current = begin()) {
 				try {
 					current.action.run();
@@ -212,6 +225,7 @@ public final class SerialWorker {
 					current.whenEnded.run();
 				}
 			}
+			setTask(null);
 			ended = true;
 		}
 		finally {
@@ -219,6 +233,15 @@ public final class SerialWorker {
 				unschedule();
 				schedule();
 			}
+		}
+	}
+
+	private static void setTask(@Nullable Interruption interruption) {
+		try {
+			Work.setTask(interruption);
+		}
+		catch (OutOfMemoryError ex) {
+			// Work inside a task may clear its interrupt, but the task must run
 		}
 	}
 

@@ -252,10 +252,11 @@ final class SupervisedSession {
 		}
 		long remaining = call.deadline - this.election.nanoTime();
 		if (remaining <= 0) {
-			// Repeated if it fails
+			// Repeated if it fails, and while a session is opened: what it waits for then
+			// may begin just after it was to end
 			call.onOverrun.run();
-			call.ended = true;
-			return Watchdog.NO_DEADLINE;
+			call.ended = this.session != null;
+			return call.ended ? Watchdog.NO_DEADLINE : Platform.PAUSE_AFTER_FAILURE;
 		}
 		return remaining;
 	}

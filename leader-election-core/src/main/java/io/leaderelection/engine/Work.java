@@ -32,11 +32,12 @@ import org.jspecify.annotations.Nullable;
 public final class Work implements AutoCloseable {
 
 	/**
-	 * The work that each thread has begun last, of any election. In an array, which
-	 * remains when the work has ended: to set a value again would take longer. The array
-	 * does not keep the class loader of this class.
+	 * The work that each thread has begun last, of any election, and what interrupts the
+	 * task in which it runs. In an array, which remains when the work has ended: to set a
+	 * value again would take longer. The array does not keep the class loader of this
+	 * class.
 	 */
-	private static final ThreadLocal<@Nullable Object[]> latest = ThreadLocal.withInitial(() -> new Object[1]);
+	private static final ThreadLocal<@Nullable Object[]> latest = ThreadLocal.withInitial(() -> new Object[2]);
 
 	private final WorkGate gate;
 
@@ -138,6 +139,17 @@ public final class Work implements AutoCloseable {
 			work = work.enclosing;
 		}
 		return work;
+	}
+
+	/**
+	 * Set what interrupts the task in which work of the current thread runs. If the work
+	 * and the task are interrupted, the thread remains interrupted when the work has
+	 * ended, as for enclosing work.
+	 * @param interruption interrupts the task, or {@code null} if there is none
+	 */
+	static void setTask(@Nullable Interruption interruption) {
+		@Nullable Object[] slot = latest.get();
+		slot[1] = interruption;
 	}
 
 	/**
@@ -390,10 +402,12 @@ public final class Work implements AutoCloseable {
 	private boolean leave(boolean late) {
 		boolean over;
 		boolean lost;
+		boolean marked;
 		WorkObservation observation;
 		synchronized (this.root) {
 			this.leaving = true;
-			if (this.thread != null && this.interrupted) {
+			marked = this.thread != null && this.interrupted;
+			if (marked) {
 				if (this.root.delivering && !late) {
 					return false;
 				}
@@ -404,6 +418,9 @@ public final class Work implements AutoCloseable {
 			over = (this.cancellation == null || this.ended);
 			lost = wasInterrupted();
 			observation = endObservation(over);
+		}
+		if (marked && this.slot[1] instanceof Interruption task) {
+			task.restore();
 		}
 		if (over) {
 			ended(observation, lost);

@@ -16,12 +16,15 @@
 
 package io.leaderelection.engine;
 
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import org.awaitility.Awaitility;
@@ -135,6 +138,39 @@ class InterrupterTests {
 	}
 
 	/**
+	 * Nothing checks whether the first one hangs.
+	 */
+	@Test
+	void interruptThatHangsDelaysNoOtherWithoutAWatchdog() throws Exception {
+		this.watchdog.remove(this.supervised);
+		Awaitility.await().until(() -> this.threads.stream().noneMatch(Thread::isAlive));
+		Task first = new Task();
+		first.worker.interrupt();
+		first.closing.await();
+		Task other = new Task();
+		other.close.countDown();
+		other.worker.interrupt();
+		other.awaitEnd();
+		first.close.countDown();
+		first.awaitEnd();
+	}
+
+	@Test
+	void manyShortInterruptsAreMadeByTwoThreads() throws Exception {
+		List<Task> tasks = new ArrayList<>();
+		for (int i = 0; i < 5; i++) {
+			Task task = new Task();
+			task.duration = Duration.ofMillis(80);
+			tasks.add(task);
+		}
+		tasks.forEach((task) -> task.worker.interrupt());
+		for (Task task : tasks) {
+			task.awaitEnd();
+		}
+		assertThat(this.threads).as("watchdog, two for interrupts").hasSize(3);
+	}
+
+	/**
 	 * Without a watchdog, the thread is created by the request.
 	 */
 	@Test
@@ -170,11 +206,113 @@ class InterrupterTests {
 		first.close.countDown();
 	}
 
+	/**
+	 * Two hang, one after the other, and nobody asks again.
+	 */
+	@Test
+	void interruptWaitsOnlyUntilThatOfAnotherUseIsGivenUp() throws Exception {
+		Interruption interruption = new Interruption(new Interrupter(this.platform, () -> {
+		}, (ex) -> {
+		}), Duration.ofSeconds(1));
+		Task first = new Task(interruption);
+		first.worker.interrupt();
+		first.closing.await();
+		first.leave.countDown();
+		first.awaitEnd();
+		Task second = new Task(interruption);
+		second.worker.interrupt();
+		second.closing.await();
+		first.close.countDown();
+		second.leave.countDown();
+		Awaitility.await().until(() -> second.getState() == Thread.State.TIMED_WAITING);
+		Task third = new Task(interruption);
+		third.close.countDown();
+		third.worker.interrupt();
+		third.awaitEnd();
+		second.close.countDown();
+		second.awaitEnd();
+	}
+
 	@Test
 	void endOfATaskWaitsForItsInterrupt() throws Exception {
 		Task task = new Task(Duration.ofMinutes(1));
 		task.worker.interrupt();
 		task.assertEndWaitsForTheInterrupt();
+	}
+
+	/**
+	 * Without a watchdog, which may find that an interrupt takes long.
+	 */
+	@Test
+	void endThatWaitsForItsInterruptNeedsNoFurtherThread() throws Exception {
+		Task task = new Task(new Interruption(this.platform));
+		task.worker.interrupt();
+		task.assertEndWaitsForTheInterrupt();
+		assertThat(this.threads).as("watchdog, one for its interrupts, one for others").hasSize(3);
+	}
+
+	/**
+	 * Also if no thread can be created.
+	 */
+	@Test
+	void taskIsInterruptedByTheThreadOfTheNode() throws Exception {
+		Task task = new Task(new Interruption(this.platform));
+		leading(Duration.ofMinutes(1));
+		this.electors.get(0).interruptTasksOf(task.worker);
+		this.scarce = "interrupts";
+		this.shortage = 1;
+		task.close.countDown();
+		task.worker.interrupt();
+		task.awaitEnd();
+		assertThat(this.shortage).isOne();
+	}
+
+	@Test
+	void nodeDoesNotKeepATaskThatNoLongerUsesItsInterrupter() throws Exception {
+		leading(Duration.ofMinutes(1));
+		WeakReference<Interruption> interruption = new WeakReference<>(useInterrupterOf(this.electors.get(0)));
+		Awaitility.await().until(() -> {
+			System.gc();
+			return interruption.get() == null;
+		});
+	}
+
+	private Interruption useInterrupterOf(DefaultLeaderElector elector) {
+		Interruption interruption = new Interruption(this.platform);
+		SerialWorker worker = new SerialWorker(Runnable::run, () -> {
+		}, interruption);
+		elector.interruptTasksOf(worker);
+		worker.useOwnInterrupter();
+		return interruption;
+	}
+
+	@Test
+	void workDoesNotClearTheInterruptOfItsTask() throws Exception {
+		Election election = leading(Duration.ofMinutes(1));
+		CompletableFuture<Boolean> interrupted = new CompletableFuture<>();
+		CountDownLatch interrupts = new CountDownLatch(2);
+		CountDownLatch running = new CountDownLatch(1);
+		Interruption interruption = new Interruption(this.watchdog.interrupter(), Duration.ofMinutes(1));
+		SerialWorker worker = new SerialWorker((run) -> new Thread(run, "task").start(), () -> {
+		}, interruption);
+		worker.add("subject", () -> {
+			try (Work work = election.gate().enter("job")) {
+				running.countDown();
+				while (interrupts.getCount() > 0) {
+					LockSupport.park();
+					if (Thread.interrupted()) {
+						interrupts.countDown();
+					}
+				}
+			}
+			interrupted.complete(Thread.currentThread().isInterrupted());
+		}, () -> {
+		});
+		running.await();
+		worker.interrupt();
+		Awaitility.await().until(() -> interrupts.getCount() == 1);
+		election.lose(Reason.SESSION_LOST);
+		assertThat(interrupted).succeedsWithin(Duration.ofSeconds(30)).isEqualTo(true);
 	}
 
 	@Test
@@ -281,6 +419,8 @@ class InterrupterTests {
 
 		private volatile boolean detaches;
 
+		private volatile @Nullable Duration duration;
+
 		Task() throws InterruptedException {
 			this(Duration.ofMinutes(1));
 		}
@@ -338,8 +478,14 @@ class InterrupterTests {
 		public void interrupt() {
 			if (Thread.currentThread() != this) {
 				this.closing.countDown();
+				Duration limit = this.duration;
 				try {
-					this.close.await();
+					if (limit != null) {
+						TimeUnit.MILLISECONDS.sleep(limit.toMillis());
+					}
+					else {
+						this.close.await();
+					}
 				}
 				catch (InterruptedException ex) {
 					throw new IllegalStateException(ex);

@@ -58,7 +58,7 @@ final class ElectionServices {
 	private CompletableFuture<@Nullable Void> started = CompletableFuture.<@Nullable Void>completedFuture(null);
 
 	synchronized void add(LeaderService service) {
-		this.services.removeIf(LeaderService::isRemoved);
+		this.services.removeIf(LeaderService::forget);
 		this.services.add(service);
 		// A stable sort: within a phase in the order of creation, that is of dependencies
 		this.services.sort(Comparator.comparingInt(LeaderService::phase));

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 
+import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SerialWorker;
@@ -190,6 +191,25 @@ public final class LeaderService {
 	 */
 	boolean isAutoStartup() {
 		return this.requested || !(this.bean instanceof ListenerContainer container) || container.isAutoStartup();
+	}
+
+	/**
+	 * Have starts and stops be interrupted by the node of an elector.
+	 */
+	void interruptedBy(DefaultLeaderElector elector) {
+		elector.interruptTasksOf(this.worker);
+	}
+
+	/**
+	 * Let the node forget the bean if it is removed and has stopped.
+	 * @return whether it has
+	 */
+	boolean forget() {
+		if (isRemoved()) {
+			this.worker.useOwnInterrupter();
+			return true;
+		}
+		return false;
 	}
 
 	void joined(ElectionServices owner) {

@@ -71,6 +71,7 @@ final class ServiceStarter {
 	CompletableFuture<@Nullable Void> start(List<LeaderService> services) {
 		CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
 		try {
+			services.forEach((service) -> service.interruptedBy(this.elector));
 			Platform.SYSTEM.newThread(this.leadership.getElection() + "-services", () -> startAll(services, done))
 				.start();
 		}

@@ -302,7 +302,8 @@ final class LeaseTableNode {
 				}
 				else if (current != null) {
 					this.connector.abort();
-					interrupted = this.interruption.request();
+					// That of another election is repeated by that one
+					interrupted = this.interruption.request() || current != session;
 				}
 			}
 			this.changed.signalAll();
@@ -590,6 +591,7 @@ final class LeaseTableNode {
 		if (open == null || open.connection().isClosed()) {
 			// An abort ends the opening of the next one from here on
 			this.connection = null;
+			checkUser();
 			open = this.connector.connect(this::checkUser);
 			this.connection = open;
 			// An abort may have found neither of the two

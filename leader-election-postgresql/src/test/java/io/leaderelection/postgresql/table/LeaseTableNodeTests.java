@@ -40,6 +40,7 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
@@ -239,6 +240,39 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			proxy.release();
 			get(uses);
 		}
+	}
+
+	@Test
+	void onlyTheElectionThatMustBeInterruptedFailsWithoutAThreadForIt() {
+		CountDownLatch connecting = new CountDownLatch(1);
+		CountDownLatch hangs = new CountDownLatch(1);
+		LeaseTableNode node = leaseTableNode((settings) -> {
+			connecting.countDown();
+			awaitLatch(hangs);
+			throw new SQLException("refused", "08001");
+		}, new Platform() {
+
+			@Override
+			public long nanoTime() {
+				return SYSTEM.nanoTime();
+			}
+
+			@Override
+			public Thread newThread(String name, Runnable task) {
+				throw new OutOfMemoryError("unable to create native thread");
+			}
+
+		});
+		LeaseTableSession uses = session(node, "uses");
+		FutureTask<?> opens = start(() -> {
+			uses.open();
+			return true;
+		});
+		awaitLatch(connecting);
+		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(uses::abort);
+		session(node, "other").abort();
+		hangs.countDown();
+		assertFails(opens, "");
 	}
 
 	/**
@@ -562,19 +596,25 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	}
 
 	private LeaseTableNode leaseTableNode() {
-		return new LeaseTableNode(new LeaseTableConnector((settings) -> tracked(this.server.connect(settings)),
-				this.table, true, "node-a", Duration.ofSeconds(5),
+		return leaseTableNode((settings) -> tracked(this.server.connect(settings)), Platform.SYSTEM);
+	}
+
+	private LeaseTableNode leaseTableNode(ConnectionSource source, Platform platform) {
+		return new LeaseTableNode(new LeaseTableConnector(source, this.table, true, "node-a", Duration.ofSeconds(5),
 				(tables, server) -> new LeaseTableSql(tables, server, 5000), (identity, sql) -> {
-				}), new LeaseTable.Node("node-a", "host-1", 4711), LEASE, Platform.SYSTEM);
+				}), new LeaseTable.Node("node-a", "host-1", 4711), LEASE, platform);
 	}
 
 	private LeaseTableSession open(LeaseTableNode node, String election) throws SessionException {
-		LeaseTableSession session = new LeaseTableSession(node,
-				new LeaseTableFence(election, LEASE, () -> null, Platform.SYSTEM),
-				new ElectionSettings(election, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), election,
-				ElectionKeys.derive(this.table, election), 0);
+		LeaseTableSession session = session(node, election);
 		session.open();
 		return session;
+	}
+
+	private LeaseTableSession session(LeaseTableNode node, String election) {
+		return new LeaseTableSession(node, new LeaseTableFence(election, LEASE, () -> null, Platform.SYSTEM),
+				new ElectionSettings(election, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), election,
+				ElectionKeys.derive(this.table, election), 0);
 	}
 
 	/**
