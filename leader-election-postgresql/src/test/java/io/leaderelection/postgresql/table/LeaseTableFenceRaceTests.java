@@ -243,7 +243,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		@Override
 		String takeOver(LeaseRow row, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
 			return super.takeOver(row, serverTimeline, keys, token, beat)
-				.replace("FOR NO KEY UPDATE", this.pause + "FOR NO KEY UPDATE")
+				.replace("\n    FOR NO KEY UPDATE", "\n    " + this.pause + "FOR NO KEY UPDATE")
 				.replace("'lock_timeout', '100'", "'lock_timeout', '0'");
 		}
 

@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -40,6 +41,7 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.testsupport.Direction;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -53,9 +55,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What must not happen with the store {@code table}. Most rules of single statements are
- * tested by a comparison with the simulated table, also with seeded mistakes
- * ({@code TableComparisonTests}).
+ * What must not happen with the store {@code table}. All rules of single statements are
+ * also tested by a comparison with the simulated table: {@code TableComparisonTests}, at
+ * random in ring 2, with seeded mistakes in ring 3.
  */
 @Tag("ring2")
 class LeaseTableInterleavingTests extends LeaseTableFixture {
@@ -122,6 +124,24 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		assertThat(settings.equals(List.of("local, read committed"))).isEqualTo(text.equals(mistake));
 	}
 
+	@Test
+	void beatThatWasObservedIsNotLostInACrash() throws SessionException {
+		// Nothing but a flush of its own brings it to the disk within this time
+		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms")) {
+			TestNode node = node("node-a", own::connect, LEASE, LeaseTableSql::new);
+			StoreSession session = leader(node);
+			String query = "SELECT beat FROM " + this.table + "_node";
+			String before = own.query(query).get(0);
+			confirm(node, session);
+			String observed = own.query(query).get(0);
+			assertThat(observed).isNotEqualTo(before);
+			own.stop("immediate");
+			own.startAgain();
+			assertThat(own.query(query)).contains(observed);
+			session.abort();
+		}
+	}
+
 	// Promotions
 
 	/**
@@ -130,6 +150,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	void nothingIsDeletedOrTakenOnAServerThatWasPromotedSinceItWasRead(boolean first) throws SessionException {
+		AtomicInteger takeovers = new AtomicInteger();
 		leader("node-a");
 		TestNode node = node("node-b", (tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
 
@@ -140,6 +161,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 			@Override
 			String takeOver(LeaseRow row, long timeline, ElectionKeys keys, UUID token, long beat) {
+				takeovers.incrementAndGet();
 				return super.takeOver(row, timeline - 1, keys, token, beat);
 			}
 
@@ -148,6 +170,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		node.clock.advance(LEASE);
 		hold(second);
 		assertThat(rows("node-a", "beat").isEmpty()).isEqualTo(!first);
+		assertThat(takeovers.get() > 0).isEqualTo(!first);
 	}
 
 	@Test
@@ -318,6 +341,42 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	}
 
 	// Sessions
+
+	@Test
+	void sessionWhoseRowIsDeletedMeanwhileTakesNothing() throws SessionException {
+		StoreSession session = node("node-a",
+				(tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
+
+					@Override
+					String takeOver(LeaseRow row, long timeline, ElectionKeys keys, UUID token, long beat) {
+						LeaseTableInterleavingTests.this.server
+							.execute("DELETE FROM " + LeaseTableInterleavingTests.this.table + "_node");
+						return super.takeOver(row, timeline, keys, token, beat);
+					}
+
+				})
+			.open();
+		hold(session);
+		assertThat(election("owner IS NULL")).isEqualTo("t");
+	}
+
+	@Test
+	void sessionThatIsRenewedMeanwhileIsNotDeleted() throws SessionException {
+		leader("node-a");
+		TestNode node = node("node-b", (tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
+
+			@Override
+			String expire(UUID token, long beat, long timeline) {
+				update("node-a", "beat = beat + 1");
+				return super.expire(token, beat, timeline);
+			}
+
+		});
+		StoreSession second = follower(node);
+		node.clock.advance(LEASE);
+		hold(second);
+		assertThat(rows("node-a", "beat")).isNotEmpty();
+	}
 
 	@Test
 	void copyOfANodeDoesNotShareItsSession() throws SessionException {

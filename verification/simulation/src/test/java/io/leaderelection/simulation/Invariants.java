@@ -450,14 +450,15 @@ final class Invariants {
 	}
 
 	/**
-	 * A term ends of which work may still run, unless it has ended before. The lease of a
-	 * node that was frozen may expire at the same time, and then another node takes over
-	 * without a delay.
+	 * A term ends of which work may still run, unless it has ended before or was not
+	 * granted. The lease of a node that was frozen may expire at the same time, and then
+	 * another node takes over without a delay.
 	 */
 	void releasesUncleanly(Node node) {
 		NodeRow owner = owner();
 		Seen seen = seen(node);
-		if (owner != null && owner.node().equals(node.name()) && !seen.endedLate) {
+		boolean ungranted = node.elector().holdsLock();
+		if (owner != null && owner.node().equals(node.name()) && !seen.endedLate && !ungranted) {
 			seen.uncleanAt = this.scheduler.now();
 		}
 	}

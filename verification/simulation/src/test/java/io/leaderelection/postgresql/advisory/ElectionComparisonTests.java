@@ -112,7 +112,8 @@ class ElectionComparisonTests {
 	@EnumSource(names = { "FATAL_IGNORED", "YIELDS_WITHOUT_UNLOCK" })
 	void findsDeviation(Mutant mutant) {
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> run(LONG_BUDGET, mutant))
-			.withMessageStartingWith("Run this again");
+			.withMessageStartingWith("Run this again")
+			.withMessageContaining("expected: ");
 	}
 
 	/**

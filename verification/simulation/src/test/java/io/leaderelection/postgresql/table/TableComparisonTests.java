@@ -90,7 +90,9 @@ class TableComparisonTests {
 			"FENCE_WITHOUT_ROW" })
 	void findsDeviation(Mutant mutant) {
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> run(SEARCH_BUDGET, mutant))
-			.withMessageStartingWith("Run this again");
+			.withMessageStartingWith("Run this again")
+			.withMessageContaining("expected: ");
+		assertThat(this.operations).isPositive();
 		System.out.println(mutant + " was found after " + this.operations + " operations");
 	}
 

@@ -65,7 +65,7 @@
  * {@code EventComparisonTests} timeouts, signals and crashes, and
  * {@code io.leaderelection.postgresql.advisory.ElectionComparisonTests} the statements of
  * the library, on both this server and a PostgreSQL of any supported version, and
- * {@code TableComparisonTests} in the same package those on the table.
+ * {@code io.leaderelection.postgresql.table.TableComparisonTests} those on the table.
  */
 @NullMarked
 package io.leaderelection.simulation.server;
