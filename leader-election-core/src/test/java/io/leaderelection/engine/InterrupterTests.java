@@ -191,14 +191,8 @@ class InterrupterTests {
 	 */
 	@Test
 	void interruptThatWasGivenUpDelaysNoOther() throws Exception {
-		Interruption interruption = new Interruption(new Interrupter(this.platform, () -> {
-		}, (ex) -> {
-		}), Duration.ofMillis(200));
-		Task first = new Task(interruption);
-		first.worker.interrupt();
-		first.closing.await();
-		first.leave.countDown();
-		first.awaitEnd();
+		Interruption interruption = interruption(Duration.ofMillis(200));
+		Task first = giveUp(interruption);
 		Task second = new Task(interruption);
 		second.close.countDown();
 		second.worker.interrupt();
@@ -211,14 +205,8 @@ class InterrupterTests {
 	 */
 	@Test
 	void interruptWaitsOnlyUntilThatOfAnotherUseIsGivenUp() throws Exception {
-		Interruption interruption = new Interruption(new Interrupter(this.platform, () -> {
-		}, (ex) -> {
-		}), Duration.ofSeconds(1));
-		Task first = new Task(interruption);
-		first.worker.interrupt();
-		first.closing.await();
-		first.leave.countDown();
-		first.awaitEnd();
+		Interruption interruption = interruption(Duration.ofSeconds(1));
+		Task first = giveUp(interruption);
 		Task second = new Task(interruption);
 		second.worker.interrupt();
 		second.closing.await();
@@ -231,6 +219,24 @@ class InterrupterTests {
 		third.awaitEnd();
 		second.close.countDown();
 		second.awaitEnd();
+	}
+
+	private Interruption interruption(Duration longest) {
+		return new Interruption(new Interrupter(this.platform, () -> {
+		}, (ex) -> {
+		}), longest);
+	}
+
+	/**
+	 * Return a task that has ended although its interrupt hangs.
+	 */
+	private Task giveUp(Interruption interruption) throws InterruptedException {
+		Task task = new Task(interruption);
+		task.worker.interrupt();
+		task.closing.await();
+		task.leave.countDown();
+		task.awaitEnd();
+		return task;
 	}
 
 	@Test

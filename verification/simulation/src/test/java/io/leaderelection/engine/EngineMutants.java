@@ -17,7 +17,6 @@
 package io.leaderelection.engine;
 
 import java.util.SplittableRandom;
-import java.util.function.BiFunction;
 
 import io.leaderelection.engine.Position.HandOver;
 import io.leaderelection.simulation.Process;
@@ -32,12 +31,12 @@ final class EngineMutants {
 	private EngineMutants() {
 	}
 
-	static BiFunction<ElectionSettings, ElectionTimings, ObservedTransitions> transitions(Mutant mutant) {
+	static ObservedTransitions transitions(Mutant mutant, ElectionSettings settings, ElectionTimings timings) {
 		return switch (mutant) {
-			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
-			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
-			case STOP_CUTS_RELEASE -> StopCutsRelease::new;
-			default -> ObservedTransitions::new;
+			case ANCHOR_AT_REPLY -> new AnchorAtReply(settings, timings);
+			case UNLOCK_BEFORE_DRAIN -> new UnlockBeforeDrain(settings, timings);
+			case STOP_CUTS_RELEASE -> new StopCutsRelease(settings, timings);
+			default -> new ObservedTransitions(settings, timings);
 		};
 	}
 

@@ -84,7 +84,7 @@ public final class SimulatedElector {
 			Process process, Platform platform, @Nullable Watchdog shared, Consumer<ElectionEvent> publisher, Log log) {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
-		this.transitions = EngineMutants.transitions(mutant).apply(settings, timings);
+		this.transitions = EngineMutants.transitions(mutant, settings, timings);
 		this.elector = new DefaultLeaderElector(settings, timings, store, this.watchdog, platform, publisher,
 				new ElectionLog(log), (ignored, alsoIgnored) -> this.transitions);
 		this.election = this.elector.election();

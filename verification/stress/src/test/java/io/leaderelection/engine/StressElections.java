@@ -48,34 +48,30 @@ final class StressElections {
 	}
 
 	static Election leading(Consumer<ElectionEvent> listener, Duration drainTimeout) {
-		Election election = elected(listener, drainTimeout);
-		grant(election);
-		return election;
+		return lead(started(listener, drainTimeout));
 	}
 
 	static Election elected(Consumer<ElectionEvent> listener) {
-		return elected(listener, Duration.ofHours(1));
+		return elect(started(listener));
 	}
 
 	/**
 	 * Return an election that leads, whose interrupts are made by a test.
 	 */
 	static Election leading(Interrupter interrupter) {
-		Election election = started(interrupter);
-		election.apply((state, now) -> election.transitions().elect(state, term()));
-		grant(election);
-		return election;
+		return lead(started(interrupter));
 	}
 
 	static Election leading(Platform platform) {
-		Election election = started(platform, new DirectInterrupter(platform), NO_LISTENER, Duration.ofHours(1));
-		election.apply((state, now) -> election.transitions().elect(state, term()));
-		grant(election);
+		return lead(started(platform, new DirectInterrupter(platform), NO_LISTENER, Duration.ofHours(1)));
+	}
+
+	private static Election lead(Election election) {
+		grant(elect(election));
 		return election;
 	}
 
-	private static Election elected(Consumer<ElectionEvent> listener, Duration drainTimeout) {
-		Election election = started(listener, drainTimeout);
+	private static Election elect(Election election) {
 		election.apply((state, now) -> election.transitions().elect(state, term()));
 		return election;
 	}
