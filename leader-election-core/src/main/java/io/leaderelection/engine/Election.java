@@ -172,8 +172,7 @@ final class Election implements ElectionEffects.Owner {
 		if (granted != null && isTrusted(granted)) {
 			return own(granted.leadership());
 		}
-		Holder observed = known.view().leader();
-		return (observed != null && !this.effects.isSelf(observed)) ? observed : null;
+		return known.view().leader();
 	}
 
 	/**

@@ -61,8 +61,6 @@ final class ElectionEffects {
 
 	private final ElectionStatistics statistics;
 
-	private final SessionNames names;
-
 	private final SerialWorker relay;
 
 	private final Interruption opening;
@@ -101,7 +99,6 @@ final class ElectionEffects {
 		this.statistics = statistics;
 		String name = this.settings.election();
 		Interrupter interrupter = watchdog.interrupter();
-		this.names = new SessionNames(name);
 		this.relay = new SerialWorker(platform.newWorker(name + "-events"), owner::wakeUp,
 				new Interruption(interrupter, this.settings.longestEnd()));
 		this.opening = new Interruption(interrupter, ElectionSettings.GRACE);
@@ -172,14 +169,6 @@ final class ElectionEffects {
 	void failed(Throwable failure) {
 		this.watchdog.failed(failure);
 		this.watchdog.checkWithin(Platform.PAUSE_AFTER_FAILURE);
-	}
-
-	/**
-	 * Return whether a session is one of this node: the store may keep a former session
-	 * for some time.
-	 */
-	boolean isSelf(Holder observed) {
-		return this.names.isSame(observed.nodeId(), this.settings.nodeId());
 	}
 
 	private void add(Task event) {
@@ -353,7 +342,7 @@ final class ElectionEffects {
 		 */
 		void followed(Holder leader) {
 			Leader visible = leader.visible();
-			if (!isSelf(leader) && !visible.equals(ElectionEffects.this.published)) {
+			if (!visible.equals(ElectionEffects.this.published)) {
 				Task changed = delivery(visible);
 				this.effects.add(() -> {
 					ElectionEffects.this.published = visible;

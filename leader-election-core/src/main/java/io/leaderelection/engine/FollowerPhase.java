@@ -59,6 +59,8 @@ final class FollowerPhase {
 
 	private final StoreContact contact;
 
+	private final SessionNames names;
+
 	private final Preference preference;
 
 	private boolean announced;
@@ -84,6 +86,7 @@ final class FollowerPhase {
 		this.log = election.log();
 		this.store = store;
 		this.contact = contact;
+		this.names = new SessionNames(this.settings.election());
 		this.preference = new Preference(election.settings());
 	}
 
@@ -164,8 +167,7 @@ final class FollowerPhase {
 				this.failures = 0;
 				return won;
 			}
-			View view = ((Acquisition.Held) acquisition).view();
-			follow(opened, view);
+			View view = follow(opened, ((Acquisition.Held) acquisition).view());
 			if (this.election.isStopping() || !isCandidate()) {
 				return null;
 			}
@@ -210,8 +212,7 @@ final class FollowerPhase {
 			if (this.watches) {
 				return false;
 			}
-			View view = opened.ask(StoreSession::observe);
-			follow(opened, view);
+			View view = follow(opened, opened.ask(StoreSession::observe));
 			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
 				this.election.resumeCandidacy(Suspension.RESIGNED);
 			}
@@ -224,7 +225,12 @@ final class FollowerPhase {
 		return true;
 	}
 
-	private void follow(SupervisedSession session, View view) {
+	/**
+	 * Record what was observed.
+	 * @return what was observed of other nodes
+	 */
+	private View follow(SupervisedSession session, View observed) {
+		View view = isSelf(observed.leader()) ? new View(null, observed.candidates(), observed.foreign()) : observed;
 		if (session.isOpen()) {
 			this.failures = 0;
 		}
@@ -249,6 +255,15 @@ final class FollowerPhase {
 			logOf(leader).info("Following " + who);
 		}
 		this.contact.observed(view, known.foreign());
+		return view;
+	}
+
+	/**
+	 * Return whether a leader is a former session of this node, which the store may keep
+	 * for some time.
+	 */
+	private boolean isSelf(@Nullable Holder leader) {
+		return leader != null && this.names.isSame(leader.nodeId(), this.settings.nodeId());
 	}
 
 	private ElectionLog logOf(@Nullable Holder leader) {

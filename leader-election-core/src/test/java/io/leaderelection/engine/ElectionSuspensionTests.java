@@ -26,8 +26,10 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.Transition.Kind;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -179,6 +181,26 @@ class ElectionSuspensionTests {
 		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.fixture.isLeader()).isTrue());
 		this.fixture.stopAt(Duration.ofSeconds(10)).run();
 		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED, "granted 2");
+	}
+
+	@Test
+	void formerSessionOfANodeThatHasResignedIsNoSuccessor() {
+		this.store.candidates = BOTH;
+		this.store.next(Call.RELEASE, () -> {
+			this.store.leader = new Holder("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT,
+					null);
+			throw FakeStore.failure();
+		});
+		this.fixture.at(Duration.ofSeconds(2), () -> this.election.resign("application"));
+		this.fixture.at(Duration.ofSeconds(3), () -> {
+			assertThat(this.store.observations).isNotEmpty();
+			assertThat(this.election.isSuspended(Suspension.RESIGNED)).isTrue();
+			assertThat(this.election.state().history()).extracting(Transition::kind).doesNotContain(Kind.FOLLOWED);
+			this.store.leader = OTHER;
+		});
+		this.fixture.at(Duration.ofMillis(3100),
+				() -> assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse());
+		this.fixture.stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
