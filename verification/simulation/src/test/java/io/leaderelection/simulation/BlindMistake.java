@@ -88,7 +88,7 @@ enum BlindMistake {
 	/** G2: a lost term is logged before its session is aborted. */
 	LOG_BEFORE_ABORT(List.of("G2 revocation", "G2 exclusion", "G4 interrupt"), "ElectionEffects",
 			"this.effects.add(loop()::abortSession);", """
-					this.effects.add(() -> ElectionEffects.this.election.log().warn("Lost " + leadership));
+					this.effects.add(() -> ElectionEffects.this.log.warn("Lost " + leadership));
 					this.effects.add(loop()::abortSession);
 					"""),
 
@@ -101,7 +101,7 @@ enum BlindMistake {
 			"""),
 
 	/** G2, G6: work is interrupted on the thread that finds its end. */
-	INTERRUPT_ON_CALLER(List.of("G2 revocation", "G6 stop"), "WorkGate", """
+	INTERRUPT_ON_CALLER(List.of("G2 revocation", "G4 interrupt", "G6 stop"), "WorkGate", """
 			this.interrupter.signal();
 			for (Work work : this.inFlight) {
 			""", """

@@ -245,7 +245,6 @@ final class Invariants {
 		}
 		seen.ended++;
 		seen.endedAt = node.process().clock();
-		seen.endedLate = seen.endedAt - seen.trustedUntil > this.world.lease().toNanos() / 4 / 10 * 6;
 		if (seen.listenerDetached) {
 			seen.detached = ended;
 		}
@@ -450,20 +449,6 @@ final class Invariants {
 	}
 
 	/**
-	 * A term ends of which work may still run, unless it has ended before or was not
-	 * granted. The lease of a node that was frozen may expire at the same time, and then
-	 * another node takes over without a delay.
-	 */
-	void releasesUncleanly(Node node) {
-		NodeRow owner = owner();
-		Seen seen = seen(node);
-		boolean ungranted = node.elector().holdsLock();
-		if (owner != null && owner.node().equals(node.name()) && !seen.endedLate && !ungranted) {
-			seen.uncleanAt = this.scheduler.now();
-		}
-	}
-
-	/**
 	 * Return the row of the session that owns the election in the table.
 	 */
 	private @Nullable NodeRow owner() {
@@ -473,20 +458,19 @@ final class Invariants {
 	}
 
 	/**
-	 * G4: in the table, no term is granted within the takeover delay after that. If the
-	 * row was locked, it was not released, and its owner expires a lease after its last
-	 * renewal.
+	 * G4: in the table, no term is granted within the takeover delay after one was
+	 * released of which work may still run.
 	 */
 	private void checkDelay(Node node, Term term) {
 		long delay = Math.min(this.world.takeoverDelay().toNanos(), this.world.lease().toNanos() / 4) / 11 * 10;
-		this.nodes.forEach((other, seen) -> {
-			if (this.world.table() != null && seen.uncleanAt != 0 && this.scheduler.now() - seen.uncleanAt < delay) {
-				violated("G4 delay",
-						node + " was granted term " + term + " "
-								+ (this.scheduler.now() - seen.uncleanAt) / World.MILLIS + " ms after " + other
-								+ " has ended a term whose work may still run");
+		ElectionRow row = (this.world.table() != null) ? this.world.row() : null;
+		if (row != null && term.equals(termOf(row)) && row.uncleanAt() != 0) {
+			long passed = this.scheduler.now() - row.uncleanAt();
+			if (passed < delay) {
+				violated("G4 delay", node + " was granted term " + term + " " + passed / World.MILLIS
+						+ " ms after the release of a term whose work may still run");
 			}
-		});
+		}
 	}
 
 	/**
@@ -1008,8 +992,6 @@ final class Invariants {
 		private long endedAt;
 
 		/** Whether trust had expired so long before that the lease may have too. */
-		private boolean endedLate;
-
 		private long handOverAt;
 
 		private long interruptAt;
@@ -1019,8 +1001,6 @@ final class Invariants {
 		private long lateSince;
 
 		private long watchingSince;
-
-		private long uncleanAt;
 
 		private long sessionEndedAt = Long.MIN_VALUE;
 

@@ -578,9 +578,6 @@ public final class Node {
 		if (clean) {
 			this.world.invariants().releasesCleanly(this);
 		}
-		else {
-			this.world.invariants().releasesUncleanly(this);
-		}
 	}
 
 	/**

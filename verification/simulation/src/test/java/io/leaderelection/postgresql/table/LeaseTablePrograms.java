@@ -185,7 +185,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 			}
 
 			@Override
-			@Nullable NodeRow change(NodeRow row) {
+			@Nullable NodeRow change(NodeRow row, Backend backend) {
 				return is(Mutant.TAKEN_FROM_ROW) ? row : null;
 			}
 
@@ -238,7 +238,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 				}
 				long timeline = backend.server().timeline();
 				long term = is(Mutant.TERM_NOT_RAISED) ? Math.max(row.term(), 1) : backend.transactionId();
-				elections(backend).write(backend, observed.election(), new ElectionRow(term, timeline, token, false));
+				elections(backend).write(backend, observed.election(), row.taken(term, timeline, token));
 				backend.write();
 				return finish(Rows.of("term", term, "timeline", timeline, "other", null));
 			}
@@ -298,8 +298,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 			}
 
 			@Override
-			ElectionRow change(ElectionRow row) {
-				return row.freed(clean);
+			ElectionRow change(ElectionRow row, Backend backend) {
+				return row.freed(clean, backend.server().clock().trueTime());
 			}
 
 			@Override
@@ -421,7 +421,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 			}
 
 			@Override
-			@Nullable NodeRow change(NodeRow row) {
+			@Nullable NodeRow change(NodeRow row, Backend backend) {
 				return null;
 			}
 

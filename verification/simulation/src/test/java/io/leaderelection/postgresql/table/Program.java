@@ -230,7 +230,7 @@ abstract class Program extends Statement<Rows> {
 			R present = rows.row(this.key);
 			if (step == 2 && this.held && isPossible(backend) && present != null
 					&& rows.tryLock(backend, this.key, RowLock.UPDATE) && isWanted(present, backend)) {
-				rows.write(backend, this.key, change(present));
+				rows.write(backend, this.key, change(present, backend));
 				backend.write();
 				this.changed = true;
 			}
@@ -250,7 +250,7 @@ abstract class Program extends Statement<Rows> {
 		/**
 		 * Return the new version, or {@code null} to delete the row.
 		 */
-		abstract @Nullable R change(R row);
+		abstract @Nullable R change(R row, Backend backend);
 
 		Rows outcome(boolean rowChanged, boolean rowHeld) {
 			return Rows.of("changed", rowChanged);

@@ -27,17 +27,26 @@ import org.jspecify.annotations.Nullable;
  * @param timeline the timeline of the server when it was taken over
  * @param owner the session that leads, or {@code null}
  * @param clean whether the work of the last term had ended when it was released
+ * @param uncleanAt when a term of which work may still run was released before this one,
+ * or this one was, in true time, or 0
  */
-public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolean clean) {
+public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolean clean, long uncleanAt) {
 
 	/** A row as it is inserted. */
-	public static final ElectionRow NEW = new ElectionRow(0, 0, null, true);
+	public static final ElectionRow NEW = new ElectionRow(0, 0, null, true, 0);
+
+	/**
+	 * Return this row after a takeover.
+	 */
+	public ElectionRow taken(long newTerm, long newTimeline, UUID newOwner) {
+		return new ElectionRow(newTerm, newTimeline, newOwner, false, (this.owner == null) ? this.uncleanAt : 0);
+	}
 
 	/**
 	 * Return this row after a release.
 	 */
-	public ElectionRow freed(boolean newClean) {
-		return new ElectionRow(this.term, this.timeline, null, newClean);
+	public ElectionRow freed(boolean newClean, long now) {
+		return new ElectionRow(this.term, this.timeline, null, newClean, newClean ? 0 : now);
 	}
 
 }

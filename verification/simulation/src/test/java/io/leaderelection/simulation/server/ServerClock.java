@@ -52,6 +52,13 @@ public final class ServerClock {
 	}
 
 	/**
+	 * Return the true time, in nanoseconds.
+	 */
+	public long trueTime() {
+		return this.events.time();
+	}
+
+	/**
 	 * Set the clock. Timers of the server are not told: one that is already due on the
 	 * new time runs with the next alarm, and one whose alarm comes too early waits on.
 	 * @param nanos how far to set it forward, or back if negative
