@@ -84,6 +84,9 @@ final class ElectionFixture {
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};
 
+	Runnable leaderListener = () -> {
+	};
+
 	private final Deque<Runnable> campaigns = new ArrayDeque<>();
 
 	private boolean starting;
@@ -118,6 +121,7 @@ final class ElectionFixture {
 		}
 		else if (event instanceof LeaderChangedEvent changed) {
 			this.leaders.add(changed.getLeader());
+			this.leaderListener.run();
 		}
 	}
 

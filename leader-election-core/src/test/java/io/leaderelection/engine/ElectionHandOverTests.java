@@ -224,6 +224,14 @@ class ElectionHandOverTests {
 	}
 
 	@Test
+	void storeKnowsOfAResignationButNotOfAStop() {
+		this.fixture.at(Duration.ofSeconds(2), this::resign);
+		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.fixture.tracedEvents()).contains("revoked 2 STOPPED");
+		assertThat(this.store.resignations).isOne();
+	}
+
+	@Test
 	void workThatWaitsForTheHandOverIsNotWaitedForButIsNotGoodOrder() {
 		CompletableFuture<Boolean> joined = new CompletableFuture<>();
 		this.fixture.at(Duration.ofSeconds(1), () -> {

@@ -21,6 +21,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 import io.leaderelection.Leader;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
@@ -39,6 +42,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for what a node makes of the profiles of others: who leads, a leader of lower
@@ -119,6 +123,26 @@ class ElectionProfileTests {
 		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.leader()).isNull());
 		this.fixture.stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.fixture.leaders).isEmpty();
+	}
+
+	@Test
+	void listenerOfAnotherLeaderIsInterruptedByAStop() {
+		CountDownLatch interrupted = new CountDownLatch(1);
+		ExecutorService relayThread = Executors.newSingleThreadExecutor();
+		this.fixture.relay = relayThread;
+		this.fixture.leaderListener = () -> {
+			try {
+				new CountDownLatch(1).await();
+			}
+			catch (InterruptedException ex) {
+				interrupted.countDown();
+			}
+		};
+		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
+		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> !this.fixture.leaders.isEmpty()));
+		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		await().untilAsserted(() -> assertThat(interrupted.getCount()).isZero());
+		relayThread.shutdown();
 	}
 
 	@Test

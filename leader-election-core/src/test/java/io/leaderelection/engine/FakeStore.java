@@ -149,6 +149,11 @@ final class FakeStore implements ElectionStore {
 
 	int terms;
 
+	/**
+	 * How often this node has begun a hand-over that is not a stop.
+	 */
+	int resignations;
+
 	@Nullable FakeSession session;
 
 	FakeStore(FakeTime time, List<String> trace) {
@@ -179,6 +184,11 @@ final class FakeStore implements ElectionStore {
 				throw ex;
 			}
 		}
+	}
+
+	@Override
+	public void resigned() {
+		this.resignations++;
 	}
 
 	@Override

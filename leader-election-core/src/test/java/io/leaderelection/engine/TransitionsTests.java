@@ -42,8 +42,11 @@ import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Transitions.Moment;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -52,6 +55,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link Transitions}: each transition in each position. Of what a transition
  * causes, the engine's tests see to.
  */
+@Tag("ring1")
 class TransitionsTests {
 
 	/**
@@ -142,10 +146,10 @@ class TransitionsTests {
 
 	private static final long NOW = Duration.ofMinutes(1).toNanos();
 
-	/** After trust and drain-timeout of every position. */
-	private static final long LATE = NOW + Duration.ofSeconds(2).toNanos();
+	/** When trust and drain-timeout of every position end. */
+	private static final long LATE = NOW + Duration.ofSeconds(1).toNanos();
 
-	private static final long SOON = NOW + Duration.ofSeconds(1).toNanos();
+	private static final long TRUST = ElectionFixture.TRUST.toNanos();
 
 	private static final Term TERM = new Term(0, 1, 7);
 
@@ -159,14 +163,14 @@ class TransitionsTests {
 
 	private static final Transitions TRANSITIONS = FIXTURE.election.transitions();
 
-	private static final HandOver HAND_OVER = new HandOver(Reason.RESIGNED, "test", SOON, false,
+	private static final HandOver HAND_OVER = new HandOver(Reason.RESIGNED, "test", LATE, false,
 			new CompletableFuture<>());
 
 	private static final Map<String, Position> POSITIONS = Map.of("stopped", new Stopped(), "following",
 			new Following(), "elected", new Elected(TERM, null, null), "resigned", new Elected(TERM, null, HAND_OVER),
-			"leading", new Leading(LEADERSHIP, SOON), "draining", new HandingOver(LEADERSHIP, SOON, HAND_OVER, false),
-			"interrupted", new HandingOver(LEADERSHIP, SOON, HAND_OVER.afterInterrupt(), false), "notified",
-			new HandingOver(LEADERSHIP, SOON, HAND_OVER, true), "freeing", new Ended(HAND_OVER, null), "lost",
+			"leading", new Leading(LEADERSHIP, LATE), "draining", new HandingOver(LEADERSHIP, LATE, HAND_OVER, false),
+			"interrupted", new HandingOver(LEADERSHIP, LATE, HAND_OVER.afterInterrupt(), false), "notified",
+			new HandingOver(LEADERSHIP, LATE, HAND_OVER, true), "freeing", new Ended(HAND_OVER, null), "lost",
 			new Ended(null, new Loss(LEADERSHIP, Reason.SESSION_LOST, 0)));
 
 	private static final Map<String, BiFunction<ElectionState, Moment, ElectionState>> EVENTS = Map.ofEntries(
@@ -176,7 +180,7 @@ class TransitionsTests {
 			Map.entry("elect", (state, now) -> TRANSITIONS.elect(state, TERM)),
 			Map.entry("block", (state, now) -> TRANSITIONS.block(state, "backend 7")),
 			Map.entry("grant", (state, now) -> TRANSITIONS.grant(state, now, LEADERSHIP, NOW)),
-			Map.entry("grant-late", (state, now) -> TRANSITIONS.grant(state, now, LEADERSHIP, NOW - LATE)),
+			Map.entry("grant-late", (state, now) -> TRANSITIONS.grant(state, now, LEADERSHIP, LATE - TRUST)),
 			Map.entry("extend", (state, now) -> TRANSITIONS.extend(state, now, NOW)),
 			Map.entry("extend-late", (state, now) -> TRANSITIONS.extend(state, now, NOW)),
 			Map.entry("resign", (state, now) -> TRANSITIONS.resign(state, now, "test", new CompletableFuture<>())),
@@ -201,11 +205,34 @@ class TransitionsTests {
 	@ParameterizedTest(name = "{0} when {1} -> {2}")
 	@MethodSource("cases")
 	void transition(String event, String position, String expected) {
-		ElectionState before = ElectionState.stopped(NOW).at(POSITIONS.get(position)).with(new View(null, BOTH, null));
+		ElectionState before = at(position);
 		long nanos = event.endsWith("-late") ? LATE : NOW;
-		ElectionState after = EVENTS.get(event)
-			.apply(before, new Moment(nanos, Instant.EPOCH, FIXTURE.election.effects().new Effects(nanos)));
+		ElectionState after = EVENTS.get(event).apply(before, moment(nanos));
 		assertThat(describe(before, after)).isEqualTo(expected);
+	}
+
+	@Test
+	void lossSaysForHowLongNothingWasConfirmed() {
+		Loss loss = new Loss(LEADERSHIP, Reason.SESSION_LOST, NOW - (LATE - TRUST));
+		assertThat(TRANSITIONS.lose(at("leading"), moment(NOW), null).position()).isEqualTo(new Ended(null, loss));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "PT1S, PT1S", "PT20S, PT5S" })
+	void nodeThatHasResignedYieldsForALeaseButNotForLong(Duration lease, Duration yields) {
+		Transitions transitions = new Transitions(
+				new ElectionSettings("default", "node-1", lease, Duration.ZERO, Duration.ZERO, true),
+				ElectionTimings.DEFAULTS);
+		ElectionState following = transitions.handedOver(at("freeing"), moment(NOW));
+		assertThat(following.suspensions()).isEqualTo(Map.of(Suspension.RESIGNED, NOW + yields.toNanos()));
+	}
+
+	@Test
+	void suspensionForSpreadIsExtendedOnceHalfOfItIsOver() {
+		ElectionState suspended = TRANSITIONS.suspendForSpread(at("following"), moment(NOW), 10);
+		assertThat(TRANSITIONS.suspendForSpread(suspended, moment(NOW + 4), 10)).isSameAs(suspended);
+		assertThat(TRANSITIONS.suspendForSpread(suspended, moment(NOW + 5), 10).suspensions())
+			.isEqualTo(Map.of(Suspension.SPREAD, NOW + 15));
 	}
 
 	static Stream<Arguments> cases() {
@@ -216,6 +243,14 @@ class TransitionsTests {
 				.stream()
 				.sorted()
 				.map((position) -> Arguments.of(event, position, expected(event, position))));
+	}
+
+	private static ElectionState at(String position) {
+		return ElectionState.stopped(NOW).at(POSITIONS.get(position)).with(new View(null, BOTH, null));
+	}
+
+	private static Moment moment(long nanos) {
+		return new Moment(nanos, Instant.EPOCH, FIXTURE.election.effects().new Effects(nanos));
 	}
 
 	private static String expected(String event, String position) {
