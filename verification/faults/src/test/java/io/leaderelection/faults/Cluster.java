@@ -34,7 +34,6 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.faults.Invariants.Reign;
 import io.leaderelection.faults.LockSample.Lock;
-import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
@@ -184,12 +183,14 @@ final class Cluster implements AutoCloseable {
 	/**
 	 * Start nodes without Spring and with a seeded mistake.
 	 */
-	Cluster startMutants(Mutant mutant, Duration work, boolean writes, int count) {
+	Cluster startWithMistake(Mistake mistake, Duration work, boolean writes, int count) {
 		for (int i = 0; i < count; i++) {
 			TcpProxy proxy = new TcpProxy(this.server);
 			String name = "node-" + ++this.started;
-			this.nodes.put(new NodeProcess(name, MutantNode.class,
-					MutantNode.arguments(mutant, name, this.server, proxy.port(), this, work, writes)), proxy);
+			this.nodes.put(
+					new NodeProcess(name, MistakenNode.class,
+							MistakenNode.arguments(mistake, name, this.server, proxy.port(), this, work, writes)),
+					proxy);
 		}
 		nodes().forEach(NodeProcess::awaitStarted);
 		return this;

@@ -31,7 +31,6 @@ import java.util.function.Consumer;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
-import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
@@ -43,9 +42,7 @@ import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
-import io.leaderelection.postgresql.advisory.SessionMutants;
 import io.leaderelection.testsupport.Daemon;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,7 +80,7 @@ final class Contender {
 
 	private long since;
 
-	Contender(Mutant mutant, String node, ElectionKeys keys, ConnectionSource source, Consumer<Win> wins)
+	Contender(String node, ElectionKeys keys, ConnectionSource source, Consumer<Win> wins)
 			throws SessionException, SQLException {
 		this.node = node;
 		this.wins = wins;
@@ -92,9 +89,7 @@ final class Contender {
 		ElectionSettings settings = new ElectionSettings("endings", node, LEASE, TAKEOVER_DELAY, FastTakeover.TRUE,
 				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS, NodeProfile.DEFAULT,
 				ElectionSettings.PRIORITY_HOLD);
-		ElectionStore sessions = (mutant != Mutant.NONE) ? SessionMutants.create(mutant, settings, keys, captured)
-				: new AdvisoryLockStore(settings, keys, 0, true, captured, null);
-		this.session = sessions.open();
+		this.session = new AdvisoryLockStore(settings, keys, 0, true, captured, null).open();
 		this.connection = captured.connection();
 		this.socket = captured.socket();
 		try (Statement statement = this.connection.createStatement();

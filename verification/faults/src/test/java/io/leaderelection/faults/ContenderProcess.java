@@ -22,7 +22,6 @@ import java.util.Properties;
 
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.testsupport.Mutant;
 
 /**
  * A contender in a process of its own, which prints what it has won.
@@ -43,7 +42,7 @@ public final class ContenderProcess {
 			properties.putAll(login);
 			return DriverManager.getConnection(url, properties);
 		};
-		new Contender(Mutant.NONE, "process", ElectionKeys.ofLockId(Long.parseLong(arguments[3])), source,
+		new Contender("process", ElectionKeys.ofLockId(Long.parseLong(arguments[3])), source,
 				(win) -> System.out.println(win.format()))
 			.contend();
 		// Until it is killed, or this pipe is closed

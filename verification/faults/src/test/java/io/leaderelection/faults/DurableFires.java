@@ -34,7 +34,6 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FireJob.Place;
 import io.leaderelection.faults.FireOrder.Violation;
 import io.leaderelection.testsupport.Direction;
-import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -61,8 +60,6 @@ final class DurableFires implements AutoCloseable {
 
 	private final Duration skew;
 
-	private final Mutant mutant;
-
 	private final Cluster cluster;
 
 	private final CommitLog log;
@@ -76,11 +73,9 @@ final class DurableFires implements AutoCloseable {
 	/**
 	 * Create a new {@code DurableFires} instance.
 	 * @param skew how far the clocks of two nodes are from that of the third one
-	 * @param mutant the mistake in what their schedules record
 	 */
-	DurableFires(Duration skew, Mutant mutant) {
+	DurableFires(Duration skew) {
 		this.skew = skew;
-		this.mutant = mutant;
 		this.server.execute(FireJob.TABLE);
 		this.log = new CommitLog(this.server);
 		this.cluster = new Cluster(this.server, Cluster.LEASE, Cluster.TAKEOVER_DELAY,
@@ -93,9 +88,7 @@ final class DurableFires implements AutoCloseable {
 	}
 
 	private void launch(Duration clock) {
-		String offset = "faults.fires.clock-offset=" + clock.toMillis() + "ms";
-		this.clocks.put((this.mutant != Mutant.NONE) ? this.cluster.launch(offset, "faults.fires.mutant=" + this.mutant)
-				: this.cluster.launch(offset), clock);
+		this.clocks.put(this.cluster.launch("faults.fires.clock-offset=" + clock.toMillis() + "ms"), clock);
 	}
 
 	Cluster cluster() {
@@ -285,12 +278,12 @@ final class DurableFires implements AutoCloseable {
 			.stream()
 			.collect(Collectors.groupingBy(Violation::kind, TreeMap::new, Collectors.counting()));
 		String text = """
-				Durable fires with store %s, clocks %s apart, mistake %s, on PostgreSQL %s, seed %d, %d s:
+				Durable fires with store %s, clocks %s apart, on PostgreSQL %s, seed %d, %d s:
 				%d failovers %s
 				%d fires in %d terms that have one, violations %s
 				%d transactions have failed for their nodes, of which %d were committed nevertheless
 				""".formatted(this.cluster.isTable() ? "table" : "advisory-lock", this.skew.multipliedBy(2),
-				this.mutant, this.server.query("SHOW server_version").get(0), this.seed,
+				this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(),
 				counts.values().stream().mapToLong(Long::longValue).sum(), counts, this.order.committed(),
 				this.order.terms(), violations, this.cluster.history().of(Kind.NOT_FIRED).size(), unknown().size());

@@ -19,16 +19,12 @@ package io.leaderelection.faults;
 import java.sql.SQLException;
 import java.util.concurrent.ThreadLocalRandom;
 
-import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -63,7 +59,7 @@ class EndingFaultTests {
 
 	@Test
 	void randomEnds() throws Exception {
-		try (RandomEnds ends = new RandomEnds(Mutant.NONE, server, server.port(), SEED)) {
+		try (RandomEnds ends = new RandomEnds(server, server.port(), SEED)) {
 			boolean supported = server.countsEndings();
 			report(ends.run(ENDS + MOST_ENDS,
 					() -> ends.number() >= ENDS && (!supported || ends.expected() >= LEAST_EXPECTED)));
@@ -83,23 +79,10 @@ class EndingFaultTests {
 	@Test
 	void randomEndsBehindAPooler() throws Exception {
 		try (PgBouncer pooler = PgBouncer.start(server, "session");
-				RandomEnds ends = new RandomEnds(Mutant.NONE, server, pooler.port(), SEED)) {
+				RandomEnds ends = new RandomEnds(server, pooler.port(), SEED)) {
 			report(ends.run(Math.max(10, ENDS / 4), () -> false));
 			assertThat(ends.mistakes()).as(ends::toString).isEmpty();
 			assertThat(ends.abandoned()).as(ends::toString).isZero();
-		}
-	}
-
-	/**
-	 * The rule is not kept by luck.
-	 */
-	@ParameterizedTest
-	@EnumSource(names = { "COUNTED_TOO_EARLY", "FATAL_IGNORED" })
-	void mistakeIsFound(Mutant mutant) throws Exception {
-		Assumptions.assumeTrue(server.countsEndings(), "Endings are not distinguished");
-		try (RandomEnds ends = new RandomEnds(mutant, server, server.port(), SEED)) {
-			report(ends.run(MOST_ENDS, () -> !ends.mistakes().isEmpty()));
-			assertThat(ends.mistakes()).as(ends::toString).isNotEmpty();
 		}
 	}
 

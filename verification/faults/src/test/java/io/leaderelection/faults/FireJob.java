@@ -31,17 +31,12 @@ import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.FireTime;
 import io.leaderelection.schedule.MisfirePolicy;
-import io.leaderelection.schedule.ScheduleMutants;
-import io.leaderelection.schedule.ScheduleStore;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -68,14 +63,6 @@ class FireJob {
 		// After the fence, whose listener is there from the start
 		writes.addListener(job);
 		return job;
-	}
-
-	@Bean
-	@Primary
-	@ConditionalOnProperty("faults.fires.mutant")
-	ScheduleStore mutantScheduleStore(@Value("${faults.fires.mutant}") Mutant mutant,
-			@Qualifier("scheduleStore") ScheduleStore store) {
-		return ScheduleMutants.create(mutant, store);
 	}
 
 	/**

@@ -47,7 +47,6 @@ import io.leaderelection.faults.Contender.Win;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.Daemon;
-import io.leaderelection.testsupport.Mutant;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -71,8 +70,6 @@ final class RandomEnds implements AutoCloseable {
 
 	/** A process takes long to start. */
 	private static final int ENDS_PER_PROCESS = 40;
-
-	private final Mutant mutant;
 
 	private final PostgreSqlServer server;
 
@@ -111,13 +108,11 @@ final class RandomEnds implements AutoCloseable {
 
 	/**
 	 * Create a new {@code RandomEnds} instance.
-	 * @param mutant the mistake in the statements of the sessions
 	 * @param server the server, which no other session uses
 	 * @param port the port of the server, or of what is in between
 	 * @param seed determines what is done, but not how long it takes
 	 */
-	RandomEnds(Mutant mutant, PostgreSqlServer server, int port, long seed) throws SQLException {
-		this.mutant = mutant;
+	RandomEnds(PostgreSqlServer server, int port, long seed) throws SQLException {
 		this.server = server;
 		this.port = port;
 		this.pooled = port != server.port();
@@ -383,7 +378,7 @@ final class RandomEnds implements AutoCloseable {
 	}
 
 	private void add() throws SessionException, SQLException {
-		Contender contender = new Contender(this.mutant, "node-" + this.opened++, this.keys, source(), this.wins::add);
+		Contender contender = new Contender("node-" + this.opened++, this.keys, source(), this.wins::add);
 		this.contenders.put(contender.node(), contender);
 		contender.start();
 	}

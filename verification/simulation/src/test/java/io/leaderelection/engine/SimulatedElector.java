@@ -32,7 +32,7 @@ import io.leaderelection.engine.Position.Loss;
 import io.leaderelection.engine.Position.Stopped;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
-import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.simulation.Sentinel;
 import org.apache.commons.logging.Log;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -60,36 +60,36 @@ public final class SimulatedElector {
 
 	private final Process process;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final ObservedTransitions transitions;
 
 	private @Nullable ElectionState seen;
 
-	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+	public SimulatedElector(Sentinel sentinel, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
 			Scheduler scheduler, Process process, SplittableRandom random, Consumer<ElectionEvent> publisher, Log log) {
-		this(mutant, settings, timings, store, process, EngineMutants.platform(mutant, scheduler, process, random),
-				null, publisher, log);
+		this(sentinel, settings, timings, store, process,
+				SentinelEngines.platform(sentinel, scheduler, process, random), null, publisher, log);
 	}
 
 	/**
 	 * Create the elector of another election in the same process, with the same watchdog.
 	 */
-	public SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+	public SimulatedElector(Sentinel sentinel, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
 			SimulatedElector first, Consumer<ElectionEvent> publisher, Log log) {
-		this(mutant, settings, timings, store, first.process, first.platform, first.watchdog, publisher, log);
+		this(sentinel, settings, timings, store, first.process, first.platform, first.watchdog, publisher, log);
 	}
 
-	private SimulatedElector(Mutant mutant, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
+	private SimulatedElector(Sentinel sentinel, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
 			Process process, Platform platform, @Nullable Watchdog shared, Consumer<ElectionEvent> publisher, Log log) {
 		this.platform = platform;
 		this.watchdog = (shared != null) ? shared : new Watchdog(platform);
-		this.transitions = EngineMutants.transitions(mutant, settings, timings);
+		this.transitions = SentinelEngines.transitions(sentinel, settings, timings);
 		this.elector = new DefaultLeaderElector(settings, timings, store, this.watchdog, platform, publisher,
 				new ElectionLog(log), (ignored, alsoIgnored) -> this.transitions);
 		this.election = this.elector.election();
 		this.process = process;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 	}
 
 	public DefaultLeaderElector elector() {
@@ -118,7 +118,8 @@ public final class SimulatedElector {
 		try (Work entered = this.election.gate().enter(work)) {
 			if (entered != null) {
 				work.run();
-				clears = this.mutant == Mutant.INNER_WORK_CLEARS_INTERRUPT && hasInterrupted(entered.getLeadership());
+				clears = this.sentinel == Sentinel.INNER_WORK_CLEARS_INTERRUPT
+						&& hasInterrupted(entered.getLeadership());
 			}
 		}
 		if (clears) {

@@ -25,8 +25,6 @@ import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.SimulatedElector;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
-import io.leaderelection.simulation.server.ElectionRow;
-import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Statements;
@@ -75,7 +73,7 @@ final class FencedWork {
 				this.world.record(this.node, "work failed: " + ex);
 			}
 			if (Thread.interrupted()) {
-				this.world.invariants().violated("G4 interrupt", this.node + " has left work with its interrupt");
+				this.world.invariants().violated(Check.G4_INTERRUPT, this.node + " has left work with its interrupt");
 			}
 		}
 	}
@@ -145,7 +143,7 @@ final class FencedWork {
 			// All work is interrupted one after the other
 			this.scheduler.sleepUninterruptibly(SETTLED);
 			if (!Thread.currentThread().isInterrupted() && !this.node.process().wasShort(SETTLED)) {
-				this.world.invariants().violated("G4 interrupt", this.node + " has swallowed an interrupt");
+				this.world.invariants().violated(Check.G4_INTERRUPT, this.node + " has swallowed an interrupt");
 			}
 		}
 	}
@@ -205,11 +203,8 @@ final class FencedWork {
 		maybePause();
 		ask(current, () -> Statements.transactionId(true));
 		maybePause();
-		// With REPEATABLE READ, the fence may see an earlier version of the row
-		SimServer freedOn = repeatableRead ? null : freedOn(leadership.getTerm());
 		try {
 			leadership.fence(this.world.transaction(current));
-			this.world.invariants().passedFence(this.node, leadership.getTerm(), freedOn);
 		}
 		catch (LeadershipLostException ex) {
 			this.world.invariants().refused();
@@ -238,15 +233,6 @@ final class FencedWork {
 			this.scheduler.sleepUninterruptibly(this.world.lease().toNanos() / 4);
 			ask(current, () -> Statements.transactionId(true));
 		}
-	}
-
-	/**
-	 * Return the server on which the lease of a term is free, or {@code null}.
-	 */
-	private @Nullable SimServer freedOn(Term term) {
-		ElectionRow row = this.world.row();
-		return (row != null && row.owner() == null && term.equals(new Term(0, row.timeline(), row.term())))
-				? this.world.server() : null;
 	}
 
 	private static <T> void ask(SimulatedConnection current, Supplier<Statement<T>> statement)

@@ -31,8 +31,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 
+import io.leaderelection.simulation.Invariants.Violation;
 import io.leaderelection.simulation.Simulation.Result;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -51,15 +51,6 @@ final class Histories {
 
 	private static final Duration SEARCH_LIMIT = Duration.ofMinutes(5);
 
-	/**
-	 * A little before the first history that shows a mistake which few show. If a change
-	 * of the engine changes the histories, these seeds are as good as any other.
-	 */
-	private static final Map<String, Long> FIRST_SEEDS = Map.of("STOP_CUTS_RELEASE", 12750L, "GRANT_ANCHORED_AT_REPLY",
-			5130L, "LAPSED_TRUST_EXTENDED", 2980L, "EXPIRY_FROM_REQUEST", 37000L, "CHECK_BEFORE_DEADLINE", 1375L,
-			"NO_HEAD", 1445L, "WATCHDOG_DIES", 630L, "RENEWAL_NOT_FLUSHED", 8400L, "TERM_OUTLIVES_PROMOTION", 8500L,
-			"RARE_CONFIRMATION", 6100L);
-
 	/** This process among those that run tests, or nothing. */
 	private static final String FORK = System.getProperty("simulation.fork", "");
 
@@ -72,7 +63,7 @@ final class Histories {
 
 	private final Store store;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final AtomicLong nextSeed;
 
@@ -100,9 +91,9 @@ final class Histories {
 
 	private long switches;
 
-	Histories(Store store, Mutant mutant, long firstSeed) {
+	private Histories(Store store, Sentinel sentinel, long firstSeed) {
 		this.store = store;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 		this.nextSeed = new AtomicLong(firstSeed);
 	}
 
@@ -130,24 +121,17 @@ final class Histories {
 	}
 
 	/**
-	 * Return the seed to search for a mistake from.
+	 * Search for a sentinel until its check finds it.
 	 */
-	static long firstSeed(Enum<?> mistake) {
-		return Long.getLong("simulation.first-seed", FIRST_SEEDS.getOrDefault(mistake.name(), 1L));
-	}
-
-	/**
-	 * Search for a seeded mistake, from a seed on.
-	 */
-	static Histories search(Store store, Mutant mutant, long firstSeed) {
-		return new Histories(store, mutant, firstSeed).run(SEARCH_LIMIT, MOST_FAILOVERS);
+	static Histories search(Sentinel sentinel) {
+		return new Histories(sentinel.store(), sentinel, 1).run(SEARCH_LIMIT, MOST_FAILOVERS);
 	}
 
 	/**
 	 * Run for a while, and fail if a guarantee is violated.
 	 */
 	static void assertGuaranteesHold(Store store, Duration duration, long firstSeed) {
-		Histories histories = new Histories(store, Mutant.NONE, firstSeed).run(duration, Long.MAX_VALUE);
+		Histories histories = new Histories(store, Sentinel.NONE, firstSeed).run(duration, Long.MAX_VALUE);
 		System.out
 			.println("Simulation of " + store + " for " + duration + " from seed " + firstSeed + ": " + histories);
 		Result violation = histories.violation();
@@ -184,7 +168,7 @@ final class Histories {
 	}
 
 	private void runOnThisThread(long end, long mostGrants) {
-		Simulation simulation = new Simulation(this.store, this.mutant);
+		Simulation simulation = new Simulation(this.store, this.sentinel);
 		do {
 			add(simulation.run(this.nextSeed.getAndIncrement()));
 		}
@@ -207,7 +191,9 @@ final class Histories {
 		this.steps += result.steps();
 		this.switches += result.switches();
 		result.faults().forEach((kind, count) -> this.faults.merge(kind, count, Integer::sum));
-		if (this.violation == null && result.violation() != null) {
+		Violation found = result.violation();
+		Check wanted = this.sentinel.check();
+		if (this.violation == null && found != null && (wanted == null || found.check() == wanted)) {
 			this.violation = result;
 		}
 	}
@@ -220,24 +206,19 @@ final class Histories {
 	}
 
 	/**
-	 * Return how a mistake was found, or what has happened if it was not.
+	 * Return after how many failovers a violation was found.
 	 */
-	String finding(Object mistake) {
-		if (this.violation == null) {
-			return mistake + " was not found: " + this;
-		}
-		return mistake + " was found after " + this.grants + " failovers, in the history of seed "
-				+ this.violation.seed() + ": " + this.violation.violation();
+	long grants() {
+		return this.grants;
 	}
 
 	/**
 	 * Run a history again, write down what happens in it, and return the end of that.
 	 */
 	String explain(Result violated) {
-		Result recorded = new Simulation(this.store, this.mutant).record(violated.seed());
+		Result recorded = new Simulation(this.store, this.sentinel).record(violated.seed());
 		// Its text may contain identities of objects
-		if (recorded.violation() == null
-				|| !violated.violation().guarantee().equals(recorded.violation().guarantee())) {
+		if (recorded.violation() == null || violated.violation().check() != recorded.violation().check()) {
 			throw new IllegalStateException("The history of seed " + violated.seed() + " has ended with "
 					+ recorded.violation() + " when it was repeated, instead of " + violated.violation());
 		}

@@ -41,7 +41,6 @@ import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.LockKey;
 import io.leaderelection.simulation.server.LockMode;
 import io.leaderelection.simulation.server.LockRow;
-import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.NodeRow;
 import org.jspecify.annotations.Nullable;
@@ -144,10 +143,10 @@ final class Invariants {
 		return this.handOvers;
 	}
 
-	void violated(String guarantee, String text) {
+	void violated(Check check, String text) {
 		if (this.violation == null) {
-			this.violation = new Violation(guarantee, text);
-			this.world.record("VIOLATION of " + guarantee + ": " + text);
+			this.violation = new Violation(check, text);
+			this.world.record("VIOLATION of " + check + ": " + text);
 			this.scheduler.stop();
 		}
 	}
@@ -197,7 +196,7 @@ final class Invariants {
 		long now = node.process().clock();
 		long late = now - seen.trustedUntil;
 		if (late > MOMENT && granted.trustedUntil() - now > 0) {
-			violated("G2 trust", node + " trusts term " + granted.leadership().getTerm() + " again, " + late
+			violated(Check.G2_TRUST, node + " trusts term " + granted.leadership().getTerm() + " again, " + late
 					+ " ns after its trust had expired");
 		}
 	}
@@ -212,11 +211,11 @@ final class Invariants {
 		Term term = leadership.getTerm();
 		this.world.record(node, "GRANTED term " + term);
 		if (this.newest != null && term.compareTo(this.newest) <= 0 && !isExcused(node)) {
-			violated("G3 terms", node + " was granted term " + term + " after " + this.newestNode + " was granted term "
-					+ this.newest);
+			violated(Check.G3_TERMS, node + " was granted term " + term + " after " + this.newestNode
+					+ " was granted term " + this.newest);
 		}
 		if (node.isSuspended()) {
-			violated("G4 candidacy", node + " was granted term " + term + " although its candidacy is suspended");
+			violated(Check.G4_CANDIDACY, node + " was granted term " + term + " although its candidacy is suspended");
 		}
 		checkPredecessors(node, term);
 		checkFenced(node, term);
@@ -249,7 +248,7 @@ final class Invariants {
 			seen.detached = ended;
 		}
 		if (node.elector().hasDeliveredAll() && seen.revoked != ended) {
-			violated("G5 events", node + " has ended term " + ended.getTerm() + " without an event");
+			violated(Check.G5_EVENTS, node + " has ended term " + ended.getTerm() + " without an event");
 		}
 	}
 
@@ -260,7 +259,7 @@ final class Invariants {
 		long begin = this.scheduler.now() - this.world.lease().toNanos() - AFTERMATH;
 		if (node.calmSince() < begin && this.world.calmSince() < begin
 				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
-			violated("G6 loss", node + " has lost term " + lost.getTerm() + " (" + loss + ") undisturbed");
+			violated(Check.G6_LOSS, node + " has lost term " + lost.getTerm() + " (" + loss + ") undisturbed");
 		}
 	}
 
@@ -272,7 +271,7 @@ final class Invariants {
 		long limit = Math.max(this.world.drainTimeout().toNanos(), ElectionSettings.GRACE.toNanos());
 		if (seen.last != null && node.process().clock() - seen.endedAt < limit
 				&& (!seen.works.isEmpty() || !seen.detachedWorks.isEmpty())) {
-			violated("G4 earlier work", node + " was granted term " + leadership.getTerm()
+			violated(Check.G4_EARLIER_WORK, node + " was granted term " + leadership.getTerm()
 					+ " while its work in an earlier term had not ended");
 		}
 	}
@@ -294,7 +293,7 @@ final class Invariants {
 					this.world.record(older, "is trusted beside a later term: excused");
 				}
 				else {
-					violated("G2 exclusion", node + " (term " + first.leadership().getTerm() + ") and " + other
+					violated(Check.G2_EXCLUSION, node + " (term " + first.leadership().getTerm() + ") and " + other
 							+ " (term " + second.leadership().getTerm() + ") lead at once");
 				}
 			}
@@ -353,7 +352,7 @@ final class Invariants {
 	 */
 	void won(Node node, Term won, SimulatedConnection session) {
 		if (session.openedAt() > this.world.otherStoreSince()) {
-			violated("G2 stores", node + " has won term " + won + " although a node with the other store leads");
+			violated(Check.G2_STORES, node + " has won term " + won + " although a node with the other store leads");
 		}
 	}
 
@@ -369,7 +368,7 @@ final class Invariants {
 			Term ended = seen.endedTerm;
 			if (other != node && other.isUp() && seen.sessionEndedAt > since && ended != null
 					&& ended.compareTo(won) < 0) {
-				violated("G2 cause",
+				violated(Check.G2_CAUSE,
 						node + " takes its predecessor for gone "
 								+ (this.scheduler.now() - seen.sessionEndedAt) / World.MILLIS
 								+ " ms after the server has ended the session of " + other);
@@ -394,7 +393,7 @@ final class Invariants {
 			}
 		}
 		if (lives && other != null) {
-			violated("G1 predecessors", node + " was granted term " + term + " while session " + other.pid()
+			violated(Check.G1_PREDECESSORS, node + " was granted term " + term + " while session " + other.pid()
 					+ " holds the key of a term, " + other.key().low());
 		}
 	}
@@ -406,7 +405,7 @@ final class Invariants {
 	private void checkFenced(Node node, Term term) {
 		ElectionRow row = this.world.row();
 		if (row != null && term.equals(termOf(row)) && !this.world.fenced().isEmpty()) {
-			violated("G1 barrier", node + " was granted term " + term + " while the transaction of session "
+			violated(Check.G1_BARRIER, node + " was granted term " + term + " while the transaction of session "
 					+ this.world.fenced().get(0) + " has passed the fence");
 		}
 	}
@@ -426,11 +425,11 @@ final class Invariants {
 			return;
 		}
 		if (seen.works.containsValue(last)) {
-			violated("G4 hand-over",
+			violated(Check.G4_HAND_OVER,
 					"another term was granted while work of " + node + " in term " + last.getTerm() + " had not ended");
 		}
 		if (seen.revokedEnded < seen.ended && seen.detached != last && !seen.listenerDetached) {
-			violated("G4 hand-over", "another term was granted while listeners of " + node + " in term "
+			violated(Check.G4_HAND_OVER, "another term was granted while listeners of " + node + " in term "
 					+ last.getTerm() + " had not been notified");
 		}
 	}
@@ -443,7 +442,7 @@ final class Invariants {
 		Leadership last = seen.last;
 		if (last != null && (seen.works.containsValue(last) || seen.detachedWorks.containsValue(last)
 				|| seen.abandonedWorks.containsValue(last))) {
-			violated("G4 clean",
+			violated(Check.G4_CLEAN,
 					node + " frees its lock cleanly although work in term " + last.getTerm() + " has not ended");
 		}
 	}
@@ -467,7 +466,7 @@ final class Invariants {
 		if (row != null && term.equals(termOf(row)) && row.uncleanAt() != 0) {
 			long passed = this.scheduler.now() - row.uncleanAt();
 			if (passed < delay) {
-				violated("G4 delay", node + " was granted term " + term + " " + passed / World.MILLIS
+				violated(Check.G4_DELAY, node + " was granted term " + term + " " + passed / World.MILLIS
 						+ " ms after the release of a term whose work may still run");
 			}
 		}
@@ -488,7 +487,7 @@ final class Invariants {
 			}
 		}
 		if (holds && other != null) {
-			violated("G1 barrier", node + " has passed the barrier while session " + other.pid()
+			violated(Check.G1_BARRIER, node + " has passed the barrier while session " + other.pid()
 					+ " holds the key of a term, " + other.key().low());
 		}
 	}
@@ -509,7 +508,7 @@ final class Invariants {
 	void requested(Node node, long since) {
 		long waited = node.process().clock() - since;
 		if (waited > LONGEST_REQUEST) {
-			violated("G6 request",
+			violated(Check.G6_REQUEST,
 					node + " accepts a request although another one has waited for " + waited / World.MILLIS + " ms");
 		}
 	}
@@ -525,7 +524,7 @@ final class Invariants {
 		long limit = (this.world.drainTimeout().toNanos() + ElectionSettings.GRACE.toNanos()
 				+ this.world.timings().stopMargin().toNanos()) / 9 * 10 + 2 * World.SECONDS;
 		if (waited > limit) {
-			violated("G6 stop",
+			violated(Check.G6_STOP,
 					node + " has not stopped within " + waited / World.MILLIS + " ms: " + node.elector().describe());
 		}
 	}
@@ -540,7 +539,7 @@ final class Invariants {
 		if (seen.handOverAt != 0 && undisturbed && node.elector().isHandingOver() && seen.last != null
 				&& node.elector().loss(seen.last) != Reason.LEASE_EXPIRED
 				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
-			violated("G4 hand-over", node + " has cut its own hand-over");
+			violated(Check.G4_HAND_OVER, node + " has cut its own hand-over");
 		}
 	}
 
@@ -566,7 +565,7 @@ final class Invariants {
 		boolean grant = event instanceof LeadershipGrantedEvent;
 		this.world.record(node, "listener " + (grant ? "granted" : "revoked") + " " + leadership.getTerm());
 		if (seen.notified != (grant ? null : leadership) || seen.listening) {
-			violated("G5 events",
+			violated(Check.G5_EVENTS,
 					node + " was told " + (grant ? "granted" : "revoked") + " in term " + leadership.getTerm()
 							+ " after "
 							+ ((seen.notified != null) ? "granted in term " + seen.notified.getTerm() : "revoked"));
@@ -585,12 +584,13 @@ final class Invariants {
 	private void checkRevoked(Node node, Seen seen, LeadershipRevokedEvent event) {
 		GrantedTerm granted = node.elector().granted();
 		if (granted != null && granted.leadership() == event.getLeadership() && granted.leading()) {
-			violated("G5 events", node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
+			violated(Check.G5_EVENTS,
+					node + " was told revoked while it leads in term " + event.getLeadership().getTerm());
 		}
 		boolean orderly = event.getReason() == Reason.RESIGNED || event.getReason() == Reason.STOPPED;
 		if (orderly && !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos() / 2)
 				&& seen.works.containsValue(event.getLeadership())) {
-			violated("G4 drain", node + " was told revoked while work in term " + event.getLeadership().getTerm()
+			violated(Check.G4_DRAIN, node + " was told revoked while work in term " + event.getLeadership().getTerm()
 					+ " had not ended");
 		}
 	}
@@ -621,14 +621,10 @@ final class Invariants {
 		Seen seen = seen(node);
 		Object work = new Object();
 		seen.works.put(work, leadership);
-		GrantedTerm granted = node.elector().granted();
-		if (leadership != seen.last && granted != null) {
-			violated("G2 work", node + " begins work in term " + leadership.getTerm());
-		}
 		boolean over = seen.leadership != leadership || seen.revoked == leadership;
 		long overSince = (seen.leadership != leadership) ? seen.endedAt : node.process().clock();
 		if (leadership == seen.last && over && !seen.lost && !isOverdue(seen, overSince, 0)) {
-			violated("G4 drain",
+			violated(Check.G4_DRAIN,
 					node + " begins work in term " + leadership.getTerm() + " after it has handed this term over");
 		}
 		return work;
@@ -642,7 +638,7 @@ final class Invariants {
 		Seen seen = seen(node);
 		if (leadership == seen.last && seen.lost && node.process().clock() - seen.endedAt > settled
 				&& this.scheduler.now() - seen.thawedAt > settled && !node.process().wasShort(settled)) {
-			violated("G4 interrupt",
+			violated(Check.G4_INTERRUPT,
 					node + " has not interrupted work in term " + leadership.getTerm() + ", which was lost");
 		}
 	}
@@ -681,7 +677,7 @@ final class Invariants {
 		this.commits++;
 		Term later = newestKnown();
 		if (later != null && term.compareTo(later) < 0) {
-			violated("G1 fence", node + " has committed in term " + term + " after term " + later + " was granted");
+			violated(Check.G1_FENCE, node + " has committed in term " + term + " after term " + later + " was granted");
 		}
 	}
 
@@ -692,16 +688,6 @@ final class Invariants {
 	private @Nullable Term newestKnown() {
 		ElectionRow row = this.world.row();
 		return (row != null) ? this.terms.floor(termOf(row)) : this.newest;
-	}
-
-	/**
-	 * G1: no transaction passes the fence of a term whose lease is free.
-	 * @param freedOn the server on which it was free before
-	 */
-	void passedFence(Node node, Term term, @Nullable SimServer freedOn) {
-		if (freedOn == this.world.server()) {
-			violated("G1 token", node + " has passed the fence of term " + term + " although its lease is free");
-		}
 	}
 
 	void refused() {
@@ -715,7 +701,8 @@ final class Invariants {
 		for (LockRow row : this.world.server().locks()) {
 			if (session.hasSession() && row.pid() == session.pid() && row.granted()
 					&& (isAwaited(row.key()) || isOfTerm(row.key())) && row.mode() == LockMode.EXCLUSIVE) {
-				violated("G6 leak", "session " + row.pid() + " of " + node + " holds " + row.key() + " after its wait");
+				violated(Check.G6_LEAK,
+						"session " + row.pid() + " of " + node + " holds " + row.key() + " after its wait");
 			}
 		}
 	}
@@ -750,7 +737,8 @@ final class Invariants {
 			else if (isLate(node, seen)) {
 				seen.lateSince = (seen.lateSince != 0) ? seen.lateSince : this.scheduler.now();
 				if (this.scheduler.now() - seen.lateSince > LATE) {
-					violated("G2 revocation", node + " has lost its trust, but has not ended its term and its session");
+					violated(Check.G2_REVOCATION,
+							node + " has lost its trust, but has not ended its term and its session");
 				}
 			}
 			else {
@@ -765,7 +753,7 @@ final class Invariants {
 			checkClean();
 		}
 		if (this.scheduler.steps() - this.steps > MOST_STEPS) {
-			violated("G7 load",
+			violated(Check.G7_LOAD,
 					(this.scheduler.steps() - this.steps) + " steps within " + PATROL / World.MILLIS + " ms");
 		}
 		this.steps = this.scheduler.steps();
@@ -816,7 +804,7 @@ final class Invariants {
 			if (fenced.contains(activity.pid()) && !activity.active() && this.world.calmSince() != Long.MAX_VALUE
 					&& this.world.server().clock().now() - activity.stateChange() > limit
 					&& this.scheduler.now() - this.world.calmSince() > limit) {
-				violated("G6 fence", "the silent transaction of session " + activity.pid() + " holds the fence");
+				violated(Check.G6_FENCE, "the silent transaction of session " + activity.pid() + " holds the fence");
 			}
 		}
 	}
@@ -833,7 +821,7 @@ final class Invariants {
 					&& !this.world.isForeign(row.pid()))
 			.count();
 		if (waiting > this.world.standbys() + reservedSeats()) {
-			violated("G7 seats", waiting + " nodes wait for the lock: " + this.world.server().locks());
+			violated(Check.G7_SEATS, waiting + " nodes wait for the lock: " + this.world.server().locks());
 		}
 		long now = this.scheduler.now();
 		if (takenSeats() >= this.world.standbys() || this.world.calmSince() == Long.MAX_VALUE) {
@@ -854,8 +842,8 @@ final class Invariants {
 			long since = Math.max(Math.max(this.seatFreeSince, seen.watchingSince),
 					Math.max(this.world.calmSince(), node.calmSince()) + this.world.lease().toNanos() + AFTERMATH);
 			if (now - since > limit) {
-				violated("G6 seats", node + " has not taken a seat that is free for " + limit / World.MILLIS + " ms: "
-						+ this.world.server().locks());
+				violated(Check.G6_SEATS, node + " has not taken a seat that is free for " + limit / World.MILLIS
+						+ " ms: " + this.world.server().locks());
 			}
 		}
 	}
@@ -954,10 +942,10 @@ final class Invariants {
 	/**
 	 * A violation of a guarantee.
 	 *
-	 * @param guarantee the guarantee
+	 * @param check the check that has found it
 	 * @param text what has happened
 	 */
-	record Violation(String guarantee, String text) {
+	record Violation(Check check, String text) {
 	}
 
 	/**

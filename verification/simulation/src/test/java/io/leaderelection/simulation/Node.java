@@ -39,7 +39,6 @@ import io.leaderelection.engine.SimulatedPlatform;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.postgresql.table.SimulatedLeaseTable;
 import io.leaderelection.simulation.SimulatedConnection.BrokenException;
-import io.leaderelection.testsupport.Mutant;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.impl.NoOpLog;
 import org.jspecify.annotations.Nullable;
@@ -126,7 +125,7 @@ public final class Node {
 
 	private SimulatedElector newElector() {
 		ElectionSettings settings = this.world.settings(id(), this.candidate, this.priority);
-		SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
+		SimulatedElector created = new SimulatedElector(this.world.sentinel(), settings, this.world.timings(),
 				sessions(settings), this.world.scheduler(), this.process, this.world.random(), this::listen, log());
 		this.process.observe(() -> this.world.invariants().observe(this));
 		return created;
@@ -161,7 +160,7 @@ public final class Node {
 		if (this.world.hasOtherElection()) {
 			ElectionSettings settings = new ElectionSettings("other", id(),
 					isShared() ? this.world.lease() : Duration.ofHours(1), Duration.ZERO, Duration.ofMillis(200), true);
-			SimulatedElector created = new SimulatedElector(this.world.mutant(), settings, this.world.timings(),
+			SimulatedElector created = new SimulatedElector(this.world.sentinel(), settings, this.world.timings(),
 					isShared() ? sessions(settings) : new LocalStore(), this.elector, (event) -> {
 					}, log());
 			this.other = created;
@@ -547,7 +546,7 @@ public final class Node {
 	 * A session is woken, under the lock of the election.
 	 */
 	void wakes() {
-		if (this.world.mutant() == Mutant.WAKE_UNDER_LOCK && this.world.table() == null) {
+		if (this.world.sentinel() == Sentinel.WAKE_UNDER_LOCK && this.world.table() == null) {
 			// A request on a connection of its own, which may take a while to establish
 			runAside("cancel request",
 					() -> this.world.scheduler().sleepUninterruptibly(random().nextLong(CANCEL_TIMEOUT)));

@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 
 import io.leaderelection.simulation.Invariants.Violation;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,11 +33,11 @@ final class Simulation {
 
 	private final Store store;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
-	Simulation(Store store, Mutant mutant) {
+	Simulation(Store store, Sentinel sentinel) {
 		this.store = store;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 	}
 
 	/**
@@ -56,7 +55,7 @@ final class Simulation {
 	}
 
 	private Result run(long seed, boolean recorded) {
-		World world = new World(this.store, seed, this.mutant, this.pool, recorded);
+		World world = new World(this.store, seed, this.sentinel, this.pool, recorded);
 		Scheduler scheduler = world.scheduler();
 		Faults faults = new Faults(world);
 		try {
@@ -101,7 +100,7 @@ final class Simulation {
 			scheduler.runUntil(scheduler.now() + 100 * World.MILLIS);
 			unsettled = world.invariants().unsettled();
 			if (unsettled != null && scheduler.now() > limit) {
-				world.invariants().violated("G6 liveness", unsettled);
+				world.invariants().violated(Check.G6_LIVENESS, unsettled);
 			}
 		}
 	}

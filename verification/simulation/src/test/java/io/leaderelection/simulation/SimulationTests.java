@@ -19,7 +19,6 @@ package io.leaderelection.simulation;
 import java.time.Duration;
 
 import io.leaderelection.simulation.Simulation.Result;
-import io.leaderelection.testsupport.Mutant;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -42,10 +41,10 @@ class SimulationTests {
 	@ParameterizedTest
 	@MethodSource("io.leaderelection.simulation.Store#chosen")
 	void sameSeedHasSameHistory(Store store) {
-		Simulation simulation = new Simulation(store, Mutant.NONE);
+		Simulation simulation = new Simulation(store, Sentinel.NONE);
 		for (long seed = 1; seed <= 20; seed++) {
 			Result first = simulation.record(seed);
-			Result second = new Simulation(store, Mutant.NONE).record(seed);
+			Result second = new Simulation(store, Sentinel.NONE).record(seed);
 			assertThat(second.lines()).isNotEmpty().isEqualTo(first.lines());
 			assertThat(second.steps()).isEqualTo(first.steps());
 			assertThat(simulation.run(seed).steps()).isEqualTo(first.steps());
@@ -59,7 +58,7 @@ class SimulationTests {
 			Histories.assertGuaranteesHold(store, DURATION, System.currentTimeMillis() * 1_000_000);
 			return;
 		}
-		Result recorded = new Simulation(store, Mutant.NONE).record(SEED);
+		Result recorded = new Simulation(store, Sentinel.NONE).record(SEED);
 		System.out.println(String.join("\n", recorded.lines()));
 		assertThat(recorded.violation()).isNull();
 	}

@@ -45,7 +45,6 @@ import io.leaderelection.simulation.server.ServerClock;
 import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.Statements;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,7 +64,7 @@ public final class World {
 	/** chrony slews a clock by up to 8.3 %. */
 	private static final double LONGEST_DRIFT = 0.08;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final SplittableRandom random;
 
@@ -121,8 +120,8 @@ public final class World {
 
 	private long calmSince;
 
-	World(Store store, long seed, Mutant mutant, ThreadPool pool, boolean recorded) {
-		this.mutant = mutant;
+	World(Store store, long seed, Sentinel sentinel, ThreadPool pool, boolean recorded) {
+		this.sentinel = sentinel;
 		this.random = new SplittableRandom(seed);
 		SplittableRandom variants = new SplittableRandom(~seed);
 		int between = variants.nextInt(4);
@@ -132,8 +131,9 @@ public final class World {
 		this.pools = variants.nextBoolean();
 		this.priorityHold = Duration.ofMillis(500L << 2 * variants.nextInt(3));
 		this.scheduler = new Scheduler(pool, this.random.split());
-		this.locks = new SimulatedAdvisoryLocks(KEYS, mutant);
-		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, mutant, this.random.nextInt(4) == 0) : null;
+		this.locks = new SimulatedAdvisoryLocks(KEYS, sentinel);
+		this.table = (store == Store.TABLE) ? new SimulatedLeaseTable(KEYS, sentinel, this.random.nextInt(4) == 0)
+				: null;
 		this.lines = recorded ? new ArrayList<>() : null;
 		this.lease = Duration.ofMillis(oneOf(500, 1000, 1000, 2000, 4000));
 		this.takeoverDelay = Duration.ofMillis(oneOf(100, 100, 250, this.lease.toMillis()));
@@ -193,8 +193,8 @@ public final class World {
 		return this.random;
 	}
 
-	public Mutant mutant() {
-		return this.mutant;
+	public Sentinel sentinel() {
+		return this.sentinel;
 	}
 
 	/**

@@ -33,6 +33,7 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
@@ -45,7 +46,6 @@ import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,7 +75,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 	private final Texts texts;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private boolean otherStore;
 
@@ -94,11 +94,11 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	 * one of the statements.
 	 * @param row where nodes with the other store would hold their lease, if anywhere
 	 */
-	AdvisoryLockPrograms(ElectionKeys keys, Mutant mutant, Texts texts, @Nullable TableRow row) {
+	AdvisoryLockPrograms(ElectionKeys keys, Sentinel sentinel, Texts texts, @Nullable TableRow row) {
 		super(keys, Texts.SERVER);
 		this.keys = keys;
 		this.texts = texts;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 		this.main = LockKey.of(keys.main());
 		this.fence = LockKey.of(keys.fence());
 		this.candidate = LockKey.of(keys.candidate());
@@ -115,8 +115,8 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		});
 		if (row != null) {
 			texts.answer(LeaseTableShape.inspectBriefly(row.table()), (backend) -> Texts.tables());
-			texts.answer(LeaseTableShape.activeNode(Texts.TABLES, row.key()),
-					(backend) -> Rows.of("holder", this.otherStore ? "other" : ""));
+			texts.answer(LeaseTableShape.activeNode(Texts.TABLES, row.key()), (backend) -> Rows.of("holder",
+					(this.otherStore && sentinel != Sentinel.OTHER_STORE_NOT_SEEN) ? "other" : ""));
 		}
 	}
 
@@ -228,7 +228,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	}
 
 	private LockMode seatMode() {
-		return (this.mutant == Mutant.SEAT_SHARED) ? LockMode.SHARE : LockMode.EXCLUSIVE;
+		return (this.sentinel == Sentinel.SEAT_SHARED) ? LockMode.SHARE : LockMode.EXCLUSIVE;
 	}
 
 	private LockKey seatKey(int seat) {
@@ -296,10 +296,10 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 			});
 			View view = view(backend, 0);
-			int count = (this.mutant == Mutant.NO_SEAT_FREE) ? seats.size() : taken.size();
 			return Rows.of("in_recovery", backend.server().isInRecovery(), "database", Texts.DATABASE, "started",
 					backend.server().startedAt(), "holder", view.holder(), "term", view.term(), "candidates",
-					pids(view.candidates), "observers", pids(view.observers), "seats", pids(holders), "taken", count);
+					pids(view.candidates), "observers", pids(view.observers), "seats", pids(holders), "taken",
+					taken.size());
 		});
 	}
 
@@ -474,7 +474,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	private Rows confirm(Backend backend, Term term, long number) {
 		LockKey termKey = termKey(term);
 		LockKey requestKey = requestKey(term);
-		boolean blind = this.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
+		boolean blind = this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
 		View view = new View();
 		List<Integer> predecessors = new ArrayList<>(2);
 		List<Integer> others = new ArrayList<>(2);
@@ -653,7 +653,6 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		@Override
 		protected int step(int step, Backend backend) throws SqlError {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			boolean early = keys.mutant == Mutant.SESSION_LOCK_IN_WAIT;
 			switch (step) {
 				case ENTER -> {
 					this.begin = backend.server().clock().now();
@@ -662,45 +661,29 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 				case WAIT_FOR_HEAD -> {
 					backend.set(Timeout.LOCK, this.waitMillis, true);
-					if (keys.mutant != Mutant.NO_HEAD) {
-						backend.lock(keys.head, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
-					}
+					backend.lock(keys.head, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				}
 				case BEFORE -> {
 					keys.onHead.accept(backend);
-					if (keys.mutant == Mutant.BASELINE_AFTER_LOOK) {
-						lookForPredecessor(backend);
-					}
-					else {
-						readBaseline(backend);
+					if (this.predecessor != null) {
+						this.baseline = backend.endings();
 					}
 				}
-				case AFTER -> {
-					if (keys.mutant == Mutant.BASELINE_AFTER_LOOK) {
-						readBaseline(backend);
-					}
-					else {
-						lookForPredecessor(backend);
-					}
-				}
+				case AFTER -> lookForPredecessor(backend);
 				case WAIT -> {
 					long waited = Math.round((backend.server().clock().now() - this.begin) / 1e6);
 					backend.set(Timeout.LOCK, Math.max(1, Math.min(this.waitMillis, this.waitMillis - waited)), true);
-					backend.lock(keys.main, LockMode.EXCLUSIVE, early ? LockScope.SESSION : LockScope.TRANSACTION);
+					backend.lock(keys.main, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				}
 				case WAITED -> {
 					backend.releaseSavepoint();
 					backend.releaseSavepoint();
 				}
-				case TAKE -> {
-					if (!early) {
-						backend.lock(keys.main, LockMode.EXCLUSIVE, LockScope.SESSION);
-					}
-				}
+				case TAKE -> backend.lock(keys.main, LockMode.EXCLUSIVE, LockScope.SESSION);
 				case LOOK -> {
 					keys.onTake.accept(backend);
 					look(backend);
-					if (this.preceded && keys.mutant != Mutant.YIELDS_WITH_TERM) {
+					if (this.preceded) {
 						return leaveToOther(backend);
 					}
 				}
@@ -724,7 +707,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 					}
 				}
 				case WRITE -> {
-					if (keys.mutant != Mutant.BARE_TRANSACTION_ID) {
+					if (keys.sentinel != Sentinel.BARE_TRANSACTION_ID) {
 						backend.write();
 					}
 				}
@@ -735,7 +718,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 				case COMPARE -> this.abandoned = isBaseline(backend.endings());
 				case FREE_SEAT -> {
-					if (this.seat != 0 && keys.mutant != Mutant.SEAT_NOT_FREED) {
+					if (this.seat != 0 && keys.sentinel != Sentinel.SEAT_NOT_FREED) {
 						backend.unlock(seatKey(this.seat), seatMode());
 					}
 				}
@@ -768,16 +751,10 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		 */
 		private int leaveToOther(Backend backend) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			if (keys.mutant != Mutant.YIELDS_WITHOUT_UNLOCK) {
+			if (keys.sentinel != Sentinel.YIELDS_WITHOUT_UNLOCK) {
 				backend.unlock(keys.main, LockMode.EXCLUSIVE);
 			}
 			return lost();
-		}
-
-		private void readBaseline(Backend backend) {
-			if (this.predecessor != null) {
-				this.baseline = backend.endings();
-			}
 		}
 
 		private void lookForPredecessor(Backend backend) {
@@ -786,15 +763,14 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				return;
 			}
 			LockKey termKey = termKey(known.termObject());
-			boolean termOnly = AdvisoryLockPrograms.this.mutant == Mutant.TERM_KEY_LOOKED_AT;
 			List<LockKey> held = new ArrayList<>(2);
 			backend.server().visitLocks((key, mode, pid, granted) -> {
 				if (granted && mode == LockMode.EXCLUSIVE && pid == known.pid()
-						&& (key.equals(termKey) || (key.equals(AdvisoryLockPrograms.this.main) && !termOnly))) {
+						&& (key.equals(termKey) || key.equals(AdvisoryLockPrograms.this.main))) {
 					held.add(key);
 				}
 			});
-			this.predecessorHolds = held.size() == (termOnly ? 1 : 2);
+			this.predecessorHolds = held.size() == 2;
 		}
 
 		private int awaitEnd(Backend backend) {
@@ -802,7 +778,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				return FREE_SEAT;
 			}
 			backend.clearStatistics();
-			if (AdvisoryLockPrograms.this.mutant == Mutant.COUNTED_TOO_EARLY
+			if (AdvisoryLockPrograms.this.sentinel == Sentinel.COUNTED_TOO_EARLY
 					|| backend.server().backend(this.predecessor.pid()) == null) {
 				return COMPARE;
 			}
@@ -812,10 +788,8 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 		private boolean isBaseline(Endings endings) {
 			Endings before = this.baseline;
-			Mutant mutant = AdvisoryLockPrograms.this.mutant;
-			return before != null && endings.killed() == before.killed()
-					&& (endings.fatal() == before.fatal() || mutant == Mutant.FATAL_IGNORED)
-					&& (endings.resetTime() == before.resetTime() || mutant == Mutant.RESET_IGNORED);
+			return before != null && endings.killed() == before.killed() && endings.fatal() == before.fatal()
+					&& endings.resetTime() == before.resetTime();
 		}
 
 		private void look(Backend backend) {
@@ -844,7 +818,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 			});
 			this.preceded = !Collections.disjoint(waiting, higher);
-			this.clear = !earlier[0] || keys.mutant == Mutant.NO_WAIT_FOR_EARLIER_TERMS;
+			this.clear = !earlier[0] || keys.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
 		}
 
 		private void publish(Backend backend) throws SqlError {
@@ -1103,7 +1077,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		@Override
 		protected int step(int step, Backend backend) throws SqlError {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			boolean open = keys.mutant == Mutant.OPEN_FENCE;
+			boolean open = keys.sentinel == Sentinel.OPEN_FENCE;
 			switch (step) {
 				case SHARE -> this.shared = open || backend.tryLock(keys.fence, LockMode.SHARE, LockScope.TRANSACTION);
 				case LOOK -> {
@@ -1113,7 +1087,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 				default -> {
 					long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
-					if (keys.mutant != Mutant.NO_LIMIT_IN_FENCE && (present == 0 || present > this.leaseMillis)) {
+					if (keys.sentinel != Sentinel.NO_LIMIT_IN_FENCE && (present == 0 || present > this.leaseMillis)) {
 						backend.set(Timeout.IDLE_IN_TRANSACTION, this.leaseMillis, true);
 					}
 					return END;

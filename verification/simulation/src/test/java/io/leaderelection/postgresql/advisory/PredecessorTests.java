@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.VirtualTime;
 import io.leaderelection.simulation.server.Backend;
@@ -33,7 +34,6 @@ import io.leaderelection.simulation.server.ServerSettings;
 import io.leaderelection.simulation.server.SimServer;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -59,7 +59,7 @@ class PredecessorTests {
 
 	private final Texts texts = new Texts();
 
-	private final AdvisoryLockPrograms programs = new AdvisoryLockPrograms(KEYS, Mutant.NONE, this.texts, null);
+	private final AdvisoryLockPrograms programs = new AdvisoryLockPrograms(KEYS, Sentinel.NONE, this.texts, null);
 
 	private List<Rows> winners = new ArrayList<>();
 

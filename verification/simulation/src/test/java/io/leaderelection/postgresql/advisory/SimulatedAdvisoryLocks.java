@@ -34,10 +34,10 @@ import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
 import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.ObservedStore;
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.SimulatedConnection;
 import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.Texts;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
@@ -50,8 +50,6 @@ public final class SimulatedAdvisoryLocks {
 	private static final TableRow ROW = new TableRow("public." + LeaseTableShape.DEFAULT_TABLE, "simulation:default");
 
 	/** Just long enough for a fast takeover. */
-	private static final Duration SHORT_DELAY = Duration.ofMillis(6);
-
 	static {
 		// So many faults are logged that it would take most of the time
 		((Logger) LoggerFactory.getLogger(SimulatedAdvisoryLocks.class.getPackageName())).setLevel(Level.OFF);
@@ -67,9 +65,9 @@ public final class SimulatedAdvisoryLocks {
 	 * Create a new {@code SimulatedAdvisoryLocks} instance with a seeded mistake, if it
 	 * is one of the statements.
 	 */
-	public SimulatedAdvisoryLocks(ElectionKeys keys, Mutant mutant) {
+	public SimulatedAdvisoryLocks(ElectionKeys keys, Sentinel sentinel) {
 		this.keys = keys;
-		this.programs = new AdvisoryLockPrograms(keys, mutant, this.texts, ROW);
+		this.programs = new AdvisoryLockPrograms(keys, sentinel, this.texts, ROW);
 	}
 
 	/**
@@ -86,16 +84,9 @@ public final class SimulatedAdvisoryLocks {
 	 * unless nodes are behind a proxy that they see.
 	 */
 	private static ElectionSettings settings(Node node, ElectionSettings settings) {
-		Mutant mutant = node.world().mutant();
-		boolean seen = node.world().isProxied() && mutant != Mutant.PROXY_NOT_SEEN;
-		Duration delay = switch (mutant) {
-			case FAST_DESPITE_LONG_DELAY -> settings.lease().dividedBy(4);
-			case RECENT_PREDECESSOR -> SHORT_DELAY;
-			default -> settings.takeoverDelay();
-		};
-		return new ElectionSettings(settings.election(), settings.nodeId(), settings.lease(), delay,
-				seen ? FastTakeover.AUTO : FastTakeover.TRUE, settings.drainTimeout(), settings.candidate(),
-				settings.standbys(), settings.profile(), settings.priorityHold());
+		return new ElectionSettings(settings.election(), settings.nodeId(), settings.lease(), settings.takeoverDelay(),
+				node.world().isProxied() ? FastTakeover.AUTO : FastTakeover.TRUE, settings.drainTimeout(),
+				settings.candidate(), settings.standbys(), settings.profile(), settings.priorityHold());
 	}
 
 	private static @Nullable SimulatedConnection connection(StoreSession session) {

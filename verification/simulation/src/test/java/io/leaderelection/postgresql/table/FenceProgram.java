@@ -18,6 +18,7 @@ package io.leaderelection.postgresql.table;
 
 import java.util.function.Predicate;
 
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.ElectionRow;
 import io.leaderelection.simulation.server.RowLock;
@@ -26,7 +27,6 @@ import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FenceProgram extends Statement<Rows> {
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final String election;
 
@@ -44,8 +44,8 @@ final class FenceProgram extends Statement<Rows> {
 
 	private @Nullable ElectionRow seen;
 
-	FenceProgram(Mutant mutant, String election, long leaseMillis, Predicate<ElectionRow> own) {
-		this.mutant = mutant;
+	FenceProgram(Sentinel sentinel, String election, long leaseMillis, Predicate<ElectionRow> own) {
+		this.sentinel = sentinel;
 		this.election = election;
 		this.leaseMillis = leaseMillis;
 		this.own = own;
@@ -56,21 +56,19 @@ final class FenceProgram extends Statement<Rows> {
 		if (step == 0) {
 			Snapshot snapshot = backend.snapshot();
 			ElectionRow row = snapshot.elections().get(this.election);
-			boolean wanted = row != null && this.own.test(row)
-					&& (snapshot.node(row.owner()) != null || this.mutant == Mutant.FENCE_WITHOUT_ROW);
+			boolean wanted = row != null && this.own.test(row) && snapshot.node(row.owner()) != null;
 			this.seen = wanted ? row : null;
 			return 1;
 		}
-		boolean passed = (this.mutant == Mutant.FENCE_WITHOUT_LOCK) ? this.seen != null : isLocked(backend);
+		boolean passed = (this.sentinel == Sentinel.FENCE_WITHOUT_LOCK) ? this.seen != null : isLocked(backend);
 		if (passed) {
 			backend.passFence();
 		}
 		long present = backend.setting(Timeout.IDLE_IN_TRANSACTION);
-		if (this.mutant != Mutant.NO_LIMIT_IN_FENCE && (present == 0 || present > this.leaseMillis)) {
+		if (present == 0 || present > this.leaseMillis) {
 			backend.set(Timeout.IDLE_IN_TRANSACTION, this.leaseMillis, true);
 		}
-		answer(Rows.of("passed", passed || this.mutant == Mutant.OPEN_FENCE, "set_config",
-				backend.setting(Timeout.IDLE_IN_TRANSACTION) + "ms"));
+		answer(Rows.of("passed", passed, "set_config", backend.setting(Timeout.IDLE_IN_TRANSACTION) + "ms"));
 		return END;
 	}
 

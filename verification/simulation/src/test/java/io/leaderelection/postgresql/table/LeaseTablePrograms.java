@@ -32,6 +32,7 @@ import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Activity;
 import io.leaderelection.simulation.server.Backend;
@@ -46,7 +47,6 @@ import io.leaderelection.simulation.server.SimTable.NodeRow;
 import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +61,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 	static final long SHORT_MILLIS = 100;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final Texts texts;
 
@@ -71,10 +71,10 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	 * Create a new {@code LeaseTablePrograms} instance with a seeded mistake, if it is
 	 * one of the statements.
 	 */
-	LeaseTablePrograms(ServerInspection server, long timeoutMillis, Mutant mutant, Texts texts) {
+	LeaseTablePrograms(ServerInspection server, long timeoutMillis, Sentinel sentinel, Texts texts) {
 		super(Tables.named(LeaseTableShape.DEFAULT_TABLE), server, timeoutMillis);
 		this.timeoutMillis = timeoutMillis;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 		this.texts = texts;
 		texts.define(FENCE, (parameters, client) -> {
 			String idle = (String) parameters.get(0);
@@ -103,17 +103,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	@Override
 	String round(UUID token, long beat, Collection<String> elections) {
 		List<String> read = List.copyOf(elections);
-		return this.texts.add(() -> new Program.Raising(this.timeoutMillis / 2, token, beat, this.mutant, true) {
-
-			@Override
-			void writeBeat(Backend backend) throws SqlError {
-				if (is(Mutant.RENEWAL_NOT_FLUSHED)) {
-					backend.transactionId();
-				}
-				else {
-					backend.write();
-				}
-			}
+		return this.texts.add(() -> new Program.Raising(this.timeoutMillis / 2, token, beat, true) {
 
 			@Override
 			int goOn(int step, Backend backend) {
@@ -176,17 +166,17 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 			@Override
 			boolean isWanted(NodeRow row, Backend backend) {
-				return row.beat() == beat || is(Mutant.BEAT_NOT_COMPARED);
+				return row.beat() == beat;
 			}
 
 			@Override
 			boolean isPossible(Backend backend) {
-				return backend.server().timeline() == serverTimeline || is(Mutant.EXPIRED_AFTER_PROMOTION);
+				return backend.server().timeline() == serverTimeline;
 			}
 
 			@Override
 			@Nullable NodeRow change(NodeRow row, Backend backend) {
-				return is(Mutant.TAKEN_FROM_ROW) ? row : null;
+				return null;
 			}
 
 		});
@@ -215,7 +205,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	 */
 	@Override
 	String takeOver(LeaseRow observed, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
-		return this.texts.add(() -> new Program.Raising(SHORT_MILLIS, token, beat, this.mutant, false) {
+		return this.texts.add(() -> new Program.Raising(SHORT_MILLIS, token, beat, false) {
 
 			private boolean seenFree;
 
@@ -224,10 +214,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 				if (step == 3) {
 					Snapshot seen = backend.snapshot();
 					ElectionRow row = seen.elections().get(observed.election());
-					this.seenFree = (isRaised() || is(Mutant.TAKEN_WITHOUT_BEAT)) && row != null
-							&& isAsObserved(row, observed)
-							&& (seen.node(row.owner()) == null || is(Mutant.TAKEN_FROM_ROW))
-							&& (backend.server().timeline() == serverTimeline || is(Mutant.TAKEN_AFTER_PROMOTION));
+					this.seenFree = isRaised() && row != null && isAsObserved(row, observed)
+							&& seen.node(row.owner()) == null && backend.server().timeline() == serverTimeline;
 					return 4;
 				}
 				ElectionRow row = elections(backend).row(observed.election());
@@ -237,7 +225,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 					return finish(Rows.of("term", null, "timeline", null, "other", null));
 				}
 				long timeline = backend.server().timeline();
-				long term = is(Mutant.TERM_NOT_RAISED) ? Math.max(row.term(), 1) : backend.transactionId();
+				long term = backend.transactionId();
 				elections(backend).write(backend, observed.election(), row.taken(term, timeline, token));
 				backend.write();
 				return finish(Rows.of("term", term, "timeline", timeline, "other", null));
@@ -248,8 +236,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 	private boolean isAsObserved(ElectionRow row, LeaseRow observed) {
 		return ((row.term() == observed.term() && row.timeline() == observed.timeline())
-				|| is(Mutant.TERM_NOT_COMPARED))
-				&& (Objects.equals(row.owner(), observed.owner()) || is(Mutant.OWNER_NOT_COMPARED));
+				|| is(Sentinel.TERM_NOT_COMPARED)) && Objects.equals(row.owner(), observed.owner());
 	}
 
 	/**
@@ -293,13 +280,13 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 			@Override
 			boolean isWanted(ElectionRow row, Backend backend) {
-				return ((row.term() == term.transactionId() && row.timeline() == term.timeline())
-						|| is(Mutant.RELEASED_WITHOUT_TERM)) && token.equals(row.owner());
+				return row.term() == term.transactionId() && row.timeline() == term.timeline()
+						&& token.equals(row.owner());
 			}
 
 			@Override
 			ElectionRow change(ElectionRow row, Backend backend) {
-				return row.freed(clean, backend.server().clock().trueTime());
+				return row.freed(clean || is(Sentinel.RELEASED_AS_CLEAN), backend.server().clock().trueTime());
 			}
 
 			@Override
@@ -417,7 +404,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 						.stream()
 						.anyMatch((entry) -> token.equals(entry.owner()));
 				}
-				return row.beat() <= beat && (!this.owns || is(Mutant.ROW_DELETED_WHILE_OWNING));
+				return row.beat() <= beat && !this.owns;
 			}
 
 			@Override
@@ -439,8 +426,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	 * term.
 	 */
 	Statement<Rows> fence(String election, long term, long timeline, UUID token, long leaseMillis) {
-		return new FenceProgram(this.mutant, election, leaseMillis, (row) -> row.term() == term
-				&& (is(Mutant.FENCE_WITHOUT_TOKEN) || (row.timeline() == timeline && token.equals(row.owner()))));
+		return new FenceProgram(this.sentinel, election, leaseMillis,
+				(row) -> row.term() == term && row.timeline() == timeline && token.equals(row.owner()));
 	}
 
 	@Override
@@ -461,8 +448,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 		return backend.server().table().nodes();
 	}
 
-	private boolean is(Mutant seeded) {
-		return this.mutant == seeded;
+	private boolean is(Sentinel seeded) {
+		return this.sentinel == seeded;
 	}
 
 }

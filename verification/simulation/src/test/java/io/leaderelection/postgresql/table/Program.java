@@ -27,7 +27,6 @@ import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.NodeRow;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
-import io.leaderelection.testsupport.Mutant;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -137,18 +136,15 @@ abstract class Program extends Statement<Rows> {
 
 		private final long beat;
 
-		private final Mutant mutant;
-
 		private final boolean waits;
 
 		private boolean raised;
 
-		Raising(long lockMillis, UUID token, long beat, Mutant mutant, boolean waits) {
+		Raising(long lockMillis, UUID token, long beat, boolean waits) {
 			super(lockMillis);
 			this.waits = waits;
 			this.token = token;
 			this.beat = beat;
-			this.mutant = mutant;
 		}
 
 		@Override
@@ -169,24 +165,17 @@ abstract class Program extends Statement<Rows> {
 		private int raise(Backend backend) throws SqlError {
 			NodeRow present = table(backend).nodes().row(this.token.toString());
 			if (isRaisable(present)) {
-				long next = (this.mutant == Mutant.BEAT_INCREMENTED) ? present.beat() + 1 : this.beat;
 				table(backend).nodes()
-					.write(backend, this.token.toString(), new NodeRow(present.node(), next, present.leaseMillis()));
-				writeBeat(backend);
+					.write(backend, this.token.toString(),
+							new NodeRow(present.node(), this.beat, present.leaseMillis()));
+				backend.write();
 				this.raised = true;
 			}
 			return 3;
 		}
 
 		private boolean isRaisable(@Nullable NodeRow row) {
-			return row != null && (row.beat() < this.beat || this.mutant == Mutant.BEAT_INCREMENTED);
-		}
-
-		/**
-		 * Have the commit wait for its flush.
-		 */
-		void writeBeat(Backend backend) throws SqlError {
-			backend.write();
+			return row != null && row.beat() < this.beat;
 		}
 
 		final boolean isRaised() {

@@ -30,12 +30,12 @@ import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.simulation.Node;
 import io.leaderelection.simulation.ObservedStore;
+import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.Texts;
 import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.Statements;
 import io.leaderelection.simulation.server.Timeout;
-import io.leaderelection.testsupport.Mutant;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -57,7 +57,7 @@ public final class SimulatedLeaseTable {
 
 	private final ElectionKeys keys;
 
-	private final Mutant mutant;
+	private final Sentinel sentinel;
 
 	private final boolean pooled;
 
@@ -70,9 +70,9 @@ public final class SimulatedLeaseTable {
 	 * one of the statements.
 	 * @param pooled whether a pooler in transaction mode is between nodes and server
 	 */
-	public SimulatedLeaseTable(ElectionKeys keys, Mutant mutant, boolean pooled) {
+	public SimulatedLeaseTable(ElectionKeys keys, Sentinel sentinel, boolean pooled) {
 		this.keys = keys;
-		this.mutant = mutant;
+		this.sentinel = sentinel;
 		this.pooled = pooled;
 		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend) -> Texts.tables());
 		this.texts.define(LeaseTableSql.listen(), (parameters, client) -> Statements.answer((backend) -> {
@@ -98,7 +98,7 @@ public final class SimulatedLeaseTable {
 
 			@Override
 			LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
-				return new LeaseTablePrograms(server, timeoutMillis, SimulatedLeaseTable.this.mutant,
+				return new LeaseTablePrograms(server, timeoutMillis, SimulatedLeaseTable.this.sentinel,
 						SimulatedLeaseTable.this.texts);
 			}
 

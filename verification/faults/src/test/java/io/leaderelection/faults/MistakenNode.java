@@ -36,12 +36,11 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.engine.ElectorMutants;
+import io.leaderelection.engine.MistakenElectors;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.advisory.SessionMutants;
-import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
 import org.springframework.jdbc.UncategorizedSQLException;
@@ -51,22 +50,22 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
 /**
- * A node as a process of its own, without Spring and with a seeded mistake.
+ * A node as a process of its own, without Spring and perhaps with a mistake.
  */
-public final class MutantNode {
+public final class MistakenNode {
 
-	private MutantNode() {
+	private MistakenNode() {
 	}
 
-	static List<String> arguments(Mutant mutant, String node, PostgreSqlServer server, int port, Cluster cluster,
+	static List<String> arguments(Mistake mistake, String node, PostgreSqlServer server, int port, Cluster cluster,
 			Duration work, boolean writes) {
-		return List.of(mutant.name(), node, server.jdbcUrl(port), server.username(), server.password(), cluster.group(),
-				cluster.lease().toString(), cluster.takeoverDelay().toString(), work.toString(),
+		return List.of(mistake.name(), node, server.jdbcUrl(port), server.username(), server.password(),
+				cluster.group(), cluster.lease().toString(), cluster.takeoverDelay().toString(), work.toString(),
 				Boolean.toString(writes));
 	}
 
 	public static void main(String[] args) {
-		Mutant mutant = Mutant.valueOf(args[0]);
+		Mistake mistake = Mistake.valueOf(args[0]);
 		ElectionSettings settings = new ElectionSettings("default", args[1], Duration.parse(args[6]),
 				Duration.parse(args[7]), Duration.ofSeconds(20), true);
 		ConnectionSource source = (driverSettings) -> {
@@ -76,9 +75,9 @@ public final class MutantNode {
 			properties.setProperty("password", args[4]);
 			return DriverManager.getConnection(args[2], properties);
 		};
-		ElectionStore sessions = SessionMutants.create(mutant, settings, ElectionKeys.derive(args[5], "default"),
-				source);
-		DefaultLeaderElector elector = ElectorMutants.create(mutant, settings, sessions, MutantNode::listen);
+		ElectionStore store = new AdvisoryLockStore(settings, ElectionKeys.derive(args[5], "default"), 0, false, source,
+				null);
+		DefaultLeaderElector elector = MistakenElectors.create(mistake, settings, store, MistakenNode::listen);
 		long work = Duration.parse(args[8]).toNanos();
 		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
 		scheduler.scheduleAtFixedRate(() -> elector.runIfLeader(() -> Recorder.work(elector, work)), 0, 20,

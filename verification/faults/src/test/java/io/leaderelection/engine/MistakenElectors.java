@@ -16,33 +16,41 @@
 
 package io.leaderelection.engine;
 
+import java.lang.reflect.Proxy;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
-import io.leaderelection.testsupport.Mutant;
+import io.leaderelection.faults.Mistake;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Electors with a seeded mistake in their engine.
+ * Electors with a mistake.
  */
-public final class ElectorMutants {
+public final class MistakenElectors {
 
-	private ElectorMutants() {
+	private MistakenElectors() {
 	}
 
-	public static DefaultLeaderElector create(Mutant mutant, ElectionSettings settings, ElectionStore store,
+	public static DefaultLeaderElector create(Mistake mistake, ElectionSettings settings, ElectionStore store,
 			Consumer<ElectionEvent> publisher) {
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(Platform.SYSTEM),
-				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), transitions(mutant));
+		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
+				(mistake != Mistake.OPEN_FENCE) ? store : withOpenFence(store), new Watchdog(Platform.SYSTEM),
+				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), transitions(mistake));
 	}
 
-	private static BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions(Mutant mutant) {
-		return switch (mutant) {
+	private static BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions(Mistake mistake) {
+		return switch (mistake) {
 			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
 			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
 			default -> Transitions::new;
 		};
+	}
+
+	private static ElectionStore withOpenFence(ElectionStore store) {
+		return (ElectionStore) Proxy.newProxyInstance(ElectionStore.class.getClassLoader(),
+				new Class<?>[] { ElectionStore.class }, (proxy, method, arguments) -> method.getName().equals("fence")
+						? TransactionFence.OPEN : method.invoke(store, arguments));
 	}
 
 	/**

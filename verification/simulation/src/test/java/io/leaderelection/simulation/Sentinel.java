@@ -1,0 +1,161 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.simulation;
+
+import io.leaderelection.testsupport.SourceChange;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Mistakes, one for each check of the simulation, which notices if the check has gone
+ * blind. They say nothing of what else is tested.
+ */
+public enum Sentinel {
+
+	/** The product as it is. */
+	NONE,
+
+	// In statements
+
+	/** The fence does not lock the row of the election. */
+	FENCE_WITHOUT_LOCK(Check.G1_BARRIER, Store.TABLE),
+
+	/** The fence lets every transaction pass. */
+	OPEN_FENCE(Check.G1_FENCE),
+
+	/** A winner does not wait until no session holds a key of an earlier term. */
+	NO_WAIT_FOR_EARLIER_TERMS(Check.G1_PREDECESSORS),
+
+	/** Reads why sessions have ended before the predecessor is gone. */
+	COUNTED_TOO_EARLY(Check.G2_CAUSE),
+
+	/** Does not see that a node with the other store leads. */
+	OTHER_STORE_NOT_SEEN(Check.G2_STORES),
+
+	/** Takes a transaction id for the term without making it durable. */
+	BARE_TRANSACTION_ID(Check.G3_TERMS),
+
+	/** A release is always marked as clean. */
+	RELEASED_AS_CLEAN(Check.G4_CLEAN, Store.TABLE),
+
+	/** A takeover does not compare the term. */
+	TERM_NOT_COMPARED(Check.G4_DELAY, Store.TABLE),
+
+	/** Does not limit how long a transaction that has passed the fence may be idle. */
+	NO_LIMIT_IN_FENCE(Check.G6_FENCE),
+
+	/** Leaves the lock to a candidate of higher priority, but keeps its own. */
+	YIELDS_WITHOUT_UNLOCK(Check.G6_LEAK),
+
+	/** A winner keeps its seat. */
+	SEAT_NOT_FREED(Check.G6_SEATS),
+
+	/** Several sessions may have the same seat. */
+	SEAT_SHARED(Check.G7_SEATS),
+
+	// In transitions
+
+	/** Counts trust from the reply of a confirmation instead of its start. */
+	ANCHOR_AT_REPLY(Check.G2_EXCLUSION),
+
+	/** Leadership outlives trust, which a late confirmation extends. */
+	TRUST_REVIVED(Check.G2_TRUST),
+
+	/** A winner is granted leadership although its candidacy is suspended. */
+	SUSPENSION_IGNORED(Check.G4_CANDIDACY),
+
+	/** Frees the lock without waiting for work and listeners. */
+	UNLOCK_BEFORE_DRAIN(Check.G4_DRAIN),
+
+	/** Frees the lock without waiting for listeners. */
+	LISTENERS_NOT_AWAITED(Check.G4_HAND_OVER),
+
+	/** A hand-over does not notify listeners. */
+	ENDED_WITHOUT_EVENT(Check.G5_EVENTS),
+
+	/** Leadership ends long before trust does. */
+	EXPIRES_EARLY(Check.G6_LOSS),
+
+	/** A stop waits for the store without a limit. */
+	STOP_WITHOUT_LIMIT(Check.G6_STOP),
+
+	// In what the engine runs on
+
+	/** A session is woken by a request to its server, under the lock of the election. */
+	WAKE_UNDER_LOCK(Check.G2_REVOCATION),
+
+	/** Inner work of another election clears the interrupt of outer work. */
+	INNER_WORK_CLEARS_INTERRUPT(Check.G4_INTERRUPT),
+
+	/** A lack of memory ends the election thread for good. */
+	THREAD_DIES(Check.G6_LIVENESS),
+
+	/** No wait for a condition lasts long. */
+	BUSY_WAIT(Check.G7_LOAD),
+
+	// In the source, since nothing there can be replaced
+
+	/** The wait for the end of earlier work does not check its condition again. */
+	PAUSE_WITHOUT_LOOP(Check.G4_EARLIER_WORK, Store.ADVISORY_LOCK, new SourceChange("Election", """
+			for (long remaining = nanos; remaining > 0
+					&& !enough.getAsBoolean(); remaining = deadline - this.platform.nanoTime()) {
+				try {
+			""", """
+			for (long remaining = nanos; remaining > 0; remaining = 0) {
+				try {
+			""")),
+
+	/** A request is accepted although another one never returns. */
+	REQUEST_WITHOUT_DEADLINE(Check.G6_REQUEST, Store.ADVISORY_LOCK,
+			new SourceChange("Election", "if (this.effects.isRequestOverdue()) {", "if (false) {"));
+
+	private final @Nullable Check check;
+
+	private final Store store;
+
+	private final @Nullable SourceChange change;
+
+	Sentinel() {
+		this(null, Store.ADVISORY_LOCK, null);
+	}
+
+	Sentinel(Check check) {
+		this(check, Store.ADVISORY_LOCK);
+	}
+
+	Sentinel(Check check, Store store) {
+		this(check, store, null);
+	}
+
+	Sentinel(@Nullable Check check, Store store, @Nullable SourceChange change) {
+		this.check = check;
+		this.store = store;
+		this.change = change;
+	}
+
+	@Nullable Check check() {
+		return this.check;
+	}
+
+	Store store() {
+		return this.store;
+	}
+
+	@Nullable SourceChange change() {
+		return this.change;
+	}
+
+}
