@@ -44,6 +44,10 @@ public final class Sequence<T> extends Statement<T> {
 
 	@Override
 	protected int handle(int step, SqlError error, Backend backend) throws SqlError {
+		if (this.index == this.statements.size()) {
+			// Cancelled after the last one, and before the message has ended
+			throw error;
+		}
 		return next(this.statements.get(this.index).handle(step, error, backend));
 	}
 
