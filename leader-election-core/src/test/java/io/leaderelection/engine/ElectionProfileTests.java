@@ -128,7 +128,11 @@ class ElectionProfileTests {
 	@Test
 	void listenerOfAnotherLeaderIsInterruptedByAStop() {
 		CountDownLatch interrupted = new CountDownLatch(1);
-		ExecutorService relayThread = Executors.newSingleThreadExecutor();
+		ExecutorService relayThread = Executors.newSingleThreadExecutor((task) -> {
+			Thread thread = new Thread(task);
+			thread.setDaemon(true);
+			return thread;
+		});
 		this.fixture.relay = relayThread;
 		this.fixture.leaderListener = () -> {
 			try {

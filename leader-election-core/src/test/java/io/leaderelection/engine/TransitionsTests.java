@@ -52,15 +52,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link Transitions}: each transition in each position. Of what a transition
- * causes, the engine's tests see to.
+ * Tests for {@link Transitions}: those that depend on the position, in each position. The
+ * tests of the election test what a transition causes.
  */
 @Tag("ring1")
 class TransitionsTests {
 
 	/**
-	 * From each position to the next, with what is new in the state beside it. A
-	 * transition that is not listed for a position is not possible there.
+	 * From each position to the next, with what is new in the state beside it. Of a row
+	 * for any position, "=" is that position. A transition that is not listed for a
+	 * position is not possible there.
 	 */
 	private static final String TABLE = """
 			begin            stopped     following
@@ -130,16 +131,9 @@ class TransitionsTests {
 			spread           freeing     freeing suspended-spread
 			spread           lost        lost suspended-spread
 			follow           following   following followed
-			request          stopped     stopped requested
-			request          following   following requested
-			request          elected     elected requested
-			request          resigned    resigned requested
-			request          leading     leading requested
-			request          draining    draining requested
-			request          interrupted interrupted requested
-			request          notified    notified requested
-			request          freeing     freeing requested
-			request          lost        lost requested
+			request          *           = requesting requested
+			end-request      *           =
+			resume           *           =
 			""";
 
 	private static final ElectionFixture FIXTURE = new ElectionFixture();
@@ -197,10 +191,14 @@ class TransitionsTests {
 				ElectionState next = suspendTerm(alone, now);
 				return (next != alone) ? next : state;
 			}), Map.entry("spread", (state, now) -> TRANSITIONS.suspendForSpread(state, now, 1)),
-			Map.entry("resume", (state, now) -> TRANSITIONS.resume(state, Suspension.UNHEALTHY)),
+			Map.entry("resume",
+					(state, now) -> TRANSITIONS.resume(state.suspended(Suspension.UNHEALTHY, LATE),
+							Suspension.UNHEALTHY)),
+			Map.entry("resume-other", (state, now) -> TRANSITIONS.resume(state, Suspension.UNHEALTHY)),
 			Map.entry("follow", (state, now) -> TRANSITIONS.follow(state, now, new View(OTHER, BOTH, null))),
 			Map.entry("request", (state, now) -> TRANSITIONS.request(state, now, OTHER, TERM, "test")),
-			Map.entry("end-request", (state, now) -> TRANSITIONS.endRequest(state, TERM)));
+			Map.entry("end-request", (state, now) -> TRANSITIONS.endRequest(state.requesting(TERM), TERM)),
+			Map.entry("end-other-request", (state, now) -> TRANSITIONS.endRequest(state, TERM)));
 
 	@ParameterizedTest(name = "{0} when {1} -> {2}")
 	@MethodSource("cases")
@@ -254,7 +252,10 @@ class TransitionsTests {
 	}
 
 	private static String expected(String event, String position) {
-		return rows(event, position).findFirst().or(() -> rows(event, "*").findFirst()).orElse("-");
+		return rows(event, position).findFirst()
+			.or(() -> rows(event, "*").findFirst())
+			.map((next) -> next.replace("=", position))
+			.orElse("-");
 	}
 
 	private static Stream<String> rows(String event, String position) {
@@ -281,7 +282,8 @@ class TransitionsTests {
 				&& after.granted().trustedUntil() != before.granted().trustedUntil();
 		return Stream
 			.of(Stream.of(name(after.position())), after.isStopping() ? Stream.of("stopping") : Stream.<String>empty(),
-					trusted ? Stream.of("trusted") : Stream.<String>empty(), suspended, remembered)
+					trusted ? Stream.of("trusted") : Stream.<String>empty(), suspended,
+					(after.request() != null) ? Stream.of("requesting") : Stream.<String>empty(), remembered)
 			.flatMap((words) -> words)
 			.collect(Collectors.joining(" "));
 	}

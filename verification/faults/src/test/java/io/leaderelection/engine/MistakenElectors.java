@@ -16,6 +16,7 @@
 
 package io.leaderelection.engine;
 
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -49,8 +50,15 @@ public final class MistakenElectors {
 
 	private static ElectionStore withOpenFence(ElectionStore store) {
 		return (ElectionStore) Proxy.newProxyInstance(ElectionStore.class.getClassLoader(),
-				new Class<?>[] { ElectionStore.class }, (proxy, method, arguments) -> method.getName().equals("fence")
-						? TransactionFence.OPEN : method.invoke(store, arguments));
+				new Class<?>[] { ElectionStore.class }, (proxy, method, arguments) -> {
+					try {
+						return (method.getReturnType() == TransactionFence.class) ? TransactionFence.OPEN
+								: method.invoke(store, arguments);
+					}
+					catch (InvocationTargetException ex) {
+						throw ex.getCause();
+					}
+				});
 	}
 
 	/**

@@ -181,7 +181,7 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Start nodes without Spring and with a seeded mistake.
+	 * Start nodes without Spring and with a mistake.
 	 */
 	Cluster startWithMistake(Mistake mistake, Duration work, boolean writes, int count) {
 		for (int i = 0; i < count; i++) {

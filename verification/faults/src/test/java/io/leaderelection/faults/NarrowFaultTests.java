@@ -175,7 +175,6 @@ class NarrowFaultTests {
 	@ParameterizedTest
 	@EnumSource(value = Mistake.class, names = { "NONE", "OPEN_FENCE" })
 	void commitAfterTheNextGrant(Mistake mistake) {
-		PostgreSqlServer server = PostgreSqlServer.shared();
 		check(mistake, "G1 fence", SHORT_WORK, (cluster) -> {
 			NodeProcess leader = cluster.awaitSessions().awaitLeader();
 			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);

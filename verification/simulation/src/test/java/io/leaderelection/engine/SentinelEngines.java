@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.engine.Position.Elected;
 import io.leaderelection.engine.Position.Granted;
@@ -42,6 +43,7 @@ final class SentinelEngines {
 			case TRUST_REVIVED -> new TrustRevived(settings, timings);
 			case LISTENERS_NOT_AWAITED -> new ListenersNotAwaited(settings, timings);
 			case STOP_WITHOUT_LIMIT -> new StopWithoutLimit(settings, timings);
+			case STOP_WITHOUT_TIME -> new StopWithoutTime(settings, timings);
 			case SUSPENSION_IGNORED -> new SuspensionIgnored(settings, timings);
 			case UNLOCK_BEFORE_DRAIN -> new UnlockBeforeDrain(settings, timings);
 			default -> new ObservedTransitions(settings, timings);
@@ -181,6 +183,20 @@ final class SentinelEngines {
 		@Override
 		long trustRemaining(ElectionState state, long now) {
 			return super.trustRemaining(state, now) - this.early;
+		}
+
+	}
+
+	private static final class StopWithoutTime extends ObservedTransitions {
+
+		StopWithoutTime(ElectionSettings settings, ElectionTimings timings) {
+			super(settings, timings);
+		}
+
+		@Override
+		ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
+			ElectionState stopping = super.stop(state, now, completion);
+			return (stopping != state) ? stopping.stoppingBy(now.nanos()) : state;
 		}
 
 	}

@@ -24,6 +24,8 @@ enum Check {
 
 	G1_BARRIER("G1 barrier"),
 
+	G1_TRANSACTIONS("G1 transactions"),
+
 	G1_FENCE("G1 fence"),
 
 	G1_PREDECESSORS("G1 predecessors"),
@@ -50,9 +52,13 @@ enum Check {
 
 	G4_EARLIER_WORK("G4 earlier work"),
 
+	G4_CUT("G4 cut hand-over"),
+
 	G4_HAND_OVER("G4 hand-over"),
 
 	G4_INTERRUPT("G4 interrupt"),
+
+	G4_INTERRUPT_LEFT("G4 interrupt left"),
 
 	G5_EVENTS("G5 events"),
 

@@ -73,7 +73,8 @@ final class FencedWork {
 				this.world.record(this.node, "work failed: " + ex);
 			}
 			if (Thread.interrupted()) {
-				this.world.invariants().violated(Check.G4_INTERRUPT, this.node + " has left work with its interrupt");
+				this.world.invariants()
+					.violated(Check.G4_INTERRUPT_LEFT, this.node + " has left work with its interrupt");
 			}
 		}
 	}
@@ -143,7 +144,7 @@ final class FencedWork {
 			// All work is interrupted one after the other
 			this.scheduler.sleepUninterruptibly(SETTLED);
 			if (!Thread.currentThread().isInterrupted() && !this.node.process().wasShort(SETTLED)) {
-				this.world.invariants().violated(Check.G4_INTERRUPT, this.node + " has swallowed an interrupt");
+				this.world.invariants().violated(Check.G4_INTERRUPT_LEFT, this.node + " has swallowed an interrupt");
 			}
 		}
 	}

@@ -405,7 +405,7 @@ final class Invariants {
 	private void checkFenced(Node node, Term term) {
 		ElectionRow row = this.world.row();
 		if (row != null && term.equals(termOf(row)) && !this.world.fenced().isEmpty()) {
-			violated(Check.G1_BARRIER, node + " was granted term " + term + " while the transaction of session "
+			violated(Check.G1_TRANSACTIONS, node + " was granted term " + term + " while the transaction of session "
 					+ this.world.fenced().get(0) + " has passed the fence");
 		}
 	}
@@ -539,7 +539,7 @@ final class Invariants {
 		if (seen.handOverAt != 0 && undisturbed && node.elector().isHandingOver() && seen.last != null
 				&& node.elector().loss(seen.last) != Reason.LEASE_EXPIRED
 				&& !isOverdue(seen, node.process().clock(), ElectionSettings.GRACE.toNanos())) {
-			violated(Check.G4_HAND_OVER, node + " has cut its own hand-over");
+			violated(Check.G4_CUT, node + " has cut its own hand-over");
 		}
 	}
 
@@ -979,7 +979,6 @@ final class Invariants {
 
 		private long endedAt;
 
-		/** Whether trust had expired so long before that the lease may have too. */
 		private long handOverAt;
 
 		private long interruptAt;

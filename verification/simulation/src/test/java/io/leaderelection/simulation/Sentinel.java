@@ -20,8 +20,8 @@ import io.leaderelection.testsupport.SourceChange;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Mistakes, one for each check of the simulation, which notices if the check has gone
- * blind. They say nothing of what else is tested.
+ * Mistakes, one for each check of the simulation. A check that no longer finds its
+ * sentinel can no longer fail. Sentinels do not say what else is tested.
  */
 public enum Sentinel {
 
@@ -31,7 +31,7 @@ public enum Sentinel {
 	// In statements
 
 	/** The fence does not lock the row of the election. */
-	FENCE_WITHOUT_LOCK(Check.G1_BARRIER, Store.TABLE),
+	FENCE_WITHOUT_LOCK(Check.G1_TRANSACTIONS, Store.TABLE),
 
 	/** The fence lets every transaction pass. */
 	OPEN_FENCE(Check.G1_FENCE),
@@ -83,6 +83,9 @@ public enum Sentinel {
 	/** Frees the lock without waiting for listeners. */
 	LISTENERS_NOT_AWAITED(Check.G4_HAND_OVER),
 
+	/** A stop leaves no time for a hand-over. */
+	STOP_WITHOUT_TIME(Check.G4_CUT),
+
 	/** A hand-over does not notify listeners. */
 	ENDED_WITHOUT_EVENT(Check.G5_EVENTS),
 
@@ -98,7 +101,7 @@ public enum Sentinel {
 	WAKE_UNDER_LOCK(Check.G2_REVOCATION),
 
 	/** Inner work of another election clears the interrupt of outer work. */
-	INNER_WORK_CLEARS_INTERRUPT(Check.G4_INTERRUPT),
+	INNER_WORK_CLEARS_INTERRUPT(Check.G4_INTERRUPT_LEFT),
 
 	/** A lack of memory ends the election thread for good. */
 	THREAD_DIES(Check.G6_LIVENESS),
@@ -107,6 +110,51 @@ public enum Sentinel {
 	BUSY_WAIT(Check.G7_LOAD),
 
 	// In the source, since nothing there can be replaced
+
+	/** A winner passes the barrier while a session holds the key of an earlier term. */
+	BARRIER_BESIDE_EARLIER_TERM(Check.G1_BARRIER, Store.ADVISORY_LOCK,
+			new SourceChange("LeaderPhase", "if (!clear && blockedBy == null) {", "if (!clear) {")),
+
+	/** Work is interrupted on the thread that finds its end. */
+	INTERRUPT_ON_CALLER(Check.G4_INTERRUPT, Store.ADVISORY_LOCK, new SourceChange("WorkGate", """
+			this.interrupter.signal();
+			for (Work work : this.inFlight) {
+			""", """
+			deliverInterrupts(this.interrupter);
+			for (Work work : this.inFlight) {
+			""")),
+
+	/** Of several cancelled works, only the first counts as possibly running. */
+	FIRST_CANCELLED_WORK_ONLY(Check.G4_CLEAN, Store.ADVISORY_LOCK, new SourceChange("TermLeadership", """
+			Long knownUntil = (known != null) ? known.until() : null;
+			if (known == null || (knownUntil != null && (until == null || until - knownUntil > 0))) {
+			""", """
+			if (known == null) {
+			""")),
+
+	/** The effects of a transition begin when the lock has been released. */
+	EFFECTS_WITHOUT_LOCK(Check.G5_EVENTS, Store.ADVISORY_LOCK, new SourceChange("Election", """
+			this.effects.run(prepared);
+			this.changed.signalAll();
+			""", """
+			this.changed.signalAll();
+			this.lock.unlock();
+			try {
+				this.effects.run(prepared);
+			}
+			finally {
+				this.lock.lock();
+			}
+			""")),
+
+	/** The watchdog is told of the deadline of a call before it is written. */
+	CHECK_BEFORE_DEADLINE(Check.G6_LIVENESS, Store.ADVISORY_LOCK, new SourceChange("SupervisedSession", """
+			this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
+			this.watchdog.checkWithin(limit.toNanos());
+			""", """
+			this.watchdog.checkWithin(limit.toNanos());
+			this.current = new Call(this.election.nanoTime() + limit.toNanos(), onOverrun);
+			""")),
 
 	/** The wait for the end of earlier work does not check its condition again. */
 	PAUSE_WITHOUT_LOOP(Check.G4_EARLIER_WORK, Store.ADVISORY_LOCK, new SourceChange("Election", """

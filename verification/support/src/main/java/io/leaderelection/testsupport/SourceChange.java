@@ -26,22 +26,13 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * A change of one class: a seeded mistake.
+ * A change of one class of the engine: a mistake.
  *
- * @param folder the package of the class, below that of the library: {@code engine}, or
- * {@code postgresql} or one below that
  * @param type the simple name of the class
  * @param original a part of its source, without regard to white space between lines
  * @param replacement what replaces it
  */
-public record SourceChange(String folder, String type, String original, String replacement) {
-
-	/**
-	 * Create a change of a class of the engine.
-	 */
-	public SourceChange(String type, String original, String replacement) {
-		this("engine", type, original, replacement);
-	}
+public record SourceChange(String type, String original, String replacement) {
 
 	/**
 	 * Return the source of the class with this change.
@@ -49,9 +40,8 @@ public record SourceChange(String folder, String type, String original, String r
 	 * @throws IllegalStateException if the class does not contain the original once
 	 */
 	public String apply() throws IOException {
-		String module = this.folder.equals("engine") ? "core" : this.folder.split("/")[0];
-		String text = unindented(Files.readString(Path.of("..", "..", "leader-election-" + module,
-				"src/main/java/io/leaderelection", this.folder, this.type + ".java")));
+		String text = unindented(Files.readString(
+				Path.of("../../leader-election-core/src/main/java/io/leaderelection/engine", this.type + ".java")));
 		String wanted = unindented(this.original);
 		int position = text.indexOf(wanted);
 		if (position < 0 || text.indexOf(wanted, position + 1) >= 0) {

@@ -90,8 +90,8 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	};
 
 	/**
-	 * Create a new {@code AdvisoryLockPrograms} instance with a seeded mistake, if it is
-	 * one of the statements.
+	 * Create a new {@code AdvisoryLockPrograms} instance with a mistake, if it is one of
+	 * the statements.
 	 * @param row where nodes with the other store would hold their lease, if anywhere
 	 */
 	AdvisoryLockPrograms(ElectionKeys keys, Sentinel sentinel, Texts texts, @Nullable TableRow row) {

@@ -49,7 +49,6 @@ public final class SimulatedAdvisoryLocks {
 
 	private static final TableRow ROW = new TableRow("public." + LeaseTableShape.DEFAULT_TABLE, "simulation:default");
 
-	/** Just long enough for a fast takeover. */
 	static {
 		// So many faults are logged that it would take most of the time
 		((Logger) LoggerFactory.getLogger(SimulatedAdvisoryLocks.class.getPackageName())).setLevel(Level.OFF);
@@ -62,8 +61,8 @@ public final class SimulatedAdvisoryLocks {
 	private final Texts texts = new Texts();
 
 	/**
-	 * Create a new {@code SimulatedAdvisoryLocks} instance with a seeded mistake, if it
-	 * is one of the statements.
+	 * Create a new {@code SimulatedAdvisoryLocks} instance with a mistake, if it is one
+	 * of the statements.
 	 */
 	public SimulatedAdvisoryLocks(ElectionKeys keys, Sentinel sentinel) {
 		this.keys = keys;

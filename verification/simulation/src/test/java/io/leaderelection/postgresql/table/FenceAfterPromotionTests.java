@@ -67,8 +67,14 @@ class FenceAfterPromotionTests {
 		long lost = takeOver(programs, primary, lostToken);
 		standby.promote();
 		assertThat(takeOver(programs, standby, new UUID(0, 2))).isEqualTo(lost);
-		Rows passed = submit(standby, programs.fence(ELECTION, lost, primary.timeline(), lostToken, LEASE_MILLIS));
-		assertThat(passed.list().get(0)).containsEntry("passed", false);
+		assertThat(passes(programs, standby, lost, primary.timeline(), lostToken)).isFalse();
+		assertThat(passes(programs, standby, lost, standby.timeline(), new UUID(0, 2))).isTrue();
+	}
+
+	private boolean passes(LeaseTablePrograms programs, SimServer server, long term, long timeline, UUID token)
+			throws SqlError {
+		Rows rows = submit(server, programs.fence(ELECTION, term, timeline, token, LEASE_MILLIS));
+		return (Boolean) Objects.requireNonNull(rows.list().get(0).get("passed"));
 	}
 
 	private long takeOver(LeaseTablePrograms programs, SimServer server, UUID token) throws SqlError {

@@ -68,8 +68,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	private final long timeoutMillis;
 
 	/**
-	 * Create a new {@code LeaseTablePrograms} instance with a seeded mistake, if it is
-	 * one of the statements.
+	 * Create a new {@code LeaseTablePrograms} instance with a mistake, if it is one of
+	 * the statements.
 	 */
 	LeaseTablePrograms(ServerInspection server, long timeoutMillis, Sentinel sentinel, Texts texts) {
 		super(Tables.named(LeaseTableShape.DEFAULT_TABLE), server, timeoutMillis);
@@ -448,8 +448,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 		return backend.server().table().nodes();
 	}
 
-	private boolean is(Sentinel seeded) {
-		return this.sentinel == seeded;
+	private boolean is(Sentinel other) {
+		return this.sentinel == other;
 	}
 
 }

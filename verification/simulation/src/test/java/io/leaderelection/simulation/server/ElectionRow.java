@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * @param timeline the timeline of the server when it was taken over
  * @param owner the session that leads, or {@code null}
  * @param clean whether the work of the last term had ended when it was released
- * @param uncleanAt when a term of which work may still run was released before this one,
- * or this one was, in true time, or 0
+ * @param uncleanAt when a term of which work may still run was last released, in true
+ * time, or 0
  */
 public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolean clean, long uncleanAt) {
 
@@ -39,14 +39,14 @@ public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolea
 	 * Return this row after a takeover.
 	 */
 	public ElectionRow taken(long newTerm, long newTimeline, UUID newOwner) {
-		return new ElectionRow(newTerm, newTimeline, newOwner, false, (this.owner == null) ? this.uncleanAt : 0);
+		return new ElectionRow(newTerm, newTimeline, newOwner, false, this.uncleanAt);
 	}
 
 	/**
 	 * Return this row after a release.
 	 */
 	public ElectionRow freed(boolean newClean, long now) {
-		return new ElectionRow(this.term, this.timeline, null, newClean, newClean ? 0 : now);
+		return new ElectionRow(this.term, this.timeline, null, newClean, newClean ? this.uncleanAt : now);
 	}
 
 }

@@ -95,6 +95,30 @@ class SimServerTests {
 	}
 
 	/**
+	 * Also after its last statement, and before the message has ended.
+	 */
+	@Test
+	void messageMayBeCancelledAtAnyTime() {
+		Set<Boolean> failed = new HashSet<>();
+		for (int steps = 0; steps < 12; steps++) {
+			SimServer server = new SimServer(this.time, this.clock, () -> 1000, ServerSettings.DEFAULTS);
+			Backend backend = server.connect("node", "postgres", (end) -> this.ends.add(end.name()));
+			List<Reply<Long>> replies = new ArrayList<>();
+			backend.submit(new Sequence<>(List.of(Statements.transactionId(true), Statements.transactionId(true))),
+					replies::add);
+			for (int step = 0; step < steps; step++) {
+				this.time.runNext();
+			}
+			backend.cancel(SqlError.QUERY_CANCELED);
+			this.time.advance(SECOND_NANOS);
+			assertThat(replies).hasSize(1);
+			failed.add(replies.get(0).error() != null);
+		}
+		assertThat(failed).containsExactlyInAnyOrder(true, false);
+		assertThat(this.ends).isEmpty();
+	}
+
+	/**
 	 * H5: a timer is due by the wall clock, but looked at when an alarm comes, so that a
 	 * step forward ends a silent session with the next alarm.
 	 */
