@@ -205,6 +205,8 @@ class ElectionDefinitionsTests {
 	void servicesAreStartedAtLeastOnce() {
 		refused("leader-election.services.start-attempts", "0");
 		refused("leader-election.services.start-timeout", "0s");
+		refused("leader-election.services.start-timeout", "25h");
+		assertThat(definitions("leader-election.services.start-timeout", "24h").all()).hasSize(1);
 		assertThat(definitions("leader-election.services.start-attempts", "1").all()).hasSize(1);
 	}
 
@@ -327,6 +329,15 @@ class ElectionDefinitionsTests {
 	void partitionsMustBeFromOneToAThousand(String number) {
 		refused("leader-election.partitions.part", number)
 			.satisfies((ex) -> assertThat(ex.getDescription()).contains("from 1 to 1000"));
+		assertThat(definitions("leader-election.partitions.part", "1").all()).hasSize(2);
+		assertThat(definitions("leader-election.partitions.part", "1000").all()).hasSize(1001);
+	}
+
+	@Test
+	void namesOfPartitionsMustBeFitToo() {
+		assertThatExceptionOfType(InvalidUsageException.class)
+			.isThrownBy(() -> definitions("leader-election.partitions[a b]", "2"))
+			.satisfies((ex) -> assertThat(ex.getDescription()).contains("Value: a b-0"));
 	}
 
 	@Test
@@ -345,6 +356,7 @@ class ElectionDefinitionsTests {
 	void nodeMustBeAllowedToLead(String number) {
 		refused("leader-election.max-led", number)
 			.satisfies((ex) -> assertThat(ex.getAction()).contains("candidate=false"));
+		assertThat(definitions("leader-election.max-led", "1").all()).hasSize(1);
 	}
 
 	@Test

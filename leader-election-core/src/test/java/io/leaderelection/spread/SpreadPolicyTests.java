@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.Term;
@@ -175,6 +176,51 @@ class SpreadPolicyTests {
 		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
 		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
 		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
+		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
+		this.now += SpreadPolicy.SETTLING.toNanos() * 4 - 1;
+		assertThat(policy.decide(this.now, led(4, 0)))
+			.isEqualTo(new Decision(Set.of("e00", "e01", "e02", "e03"), null,
+					new SpreadStatus(4, 2, "this node leads more than max-led")))
+			.as("the time doubles");
+		this.now += 1;
+		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
+		this.now += SpreadPolicy.SETTLING.toNanos() * 8;
+		assertThat(resigned(policy.decide(this.now, led(3, 1)))).isEqualTo("e00");
+		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
+		assertThat(resigned(policy.decide(this.now, led(3, 1)))).as("it has helped").isEqualTo("e00");
+	}
+
+	@Test
+	void periodsAndThePausesBetweenThemDouble() {
+		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
+		Map<Long, Integer> periods = new LinkedHashMap<>();
+		for (long second : new long[] { 0, 60, 110, 230, 330, 570, 770 }) {
+			periods.put(second - 1, policy.period(TimeUnit.SECONDS.toNanos(second) - 1));
+			periods.put(second, policy.period(TimeUnit.SECONDS.toNanos(second)));
+		}
+		assertThat(periods.values()).containsExactly(-1, -1, -1, 0, 0, -1, -1, 1, 1, -1, -1, 2, 2, -1);
+	}
+
+	@Test
+	void leaderResignsLaterUnlessTheLastResignationHasHelped() {
+		assertThat(resignedAfter("c")).as("a node won that should").isEqualTo("e01");
+		assertThat(resignedAfter("b")).as("another node won").isNull();
+	}
+
+	/**
+	 * Return what a leader hands over in the first period after it has handed over to a
+	 * node.
+	 */
+	private @Nullable String resignedAfter(String winner) {
+		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
+		policy.decide(this.now, led(7, 4, 0));
+		this.now += HOLD.toNanos();
+		assertThat(resigned(policy.decide(this.now, without("e00", "b")))).isEqualTo("e00");
+		elect("e00", winner, 2);
+		policy.decide(this.now, new Overview(this.elections));
+		this.now += HOLD.toNanos();
+		return resigned(policy.decide(this.now, without("e01", "b")));
 	}
 
 	private static @Nullable String resigned(Decision decision) {
@@ -208,7 +254,7 @@ class SpreadPolicyTests {
 		Map<String, Integer> others = new HashMap<>(this.candidates);
 		others.remove(candidate);
 		Map<String, Observation> all = new HashMap<>(this.elections);
-		all.put(election, new Observation("a", new Term(0, 1, 100), others));
+		all.computeIfPresent(election, (name, known) -> new Observation(known.leader(), known.term(), others));
 		return new Overview(all);
 	}
 
