@@ -197,7 +197,6 @@ class DemoPageTests {
 		for (JsonNode node : facts.nodes()) {
 			String name = DemoFacts.name(node);
 			Awaitility.await()
-				.atMost(DemoPage.SOON)
 				.ignoreExceptions()
 				.untilAsserted(() -> assertThat(shown(name)).isEqualTo(reported(node)));
 		}

@@ -16,7 +16,6 @@
 
 package io.leaderelection.annotation;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
@@ -138,10 +137,9 @@ class LeaderOnlyCountsTests {
 			blocked.start();
 			this.blocking.await();
 			this.store.lose();
-			await().atMost(Duration.ofSeconds(10))
-				.until(() -> counts(context, "stage").get(Outcome.INTERRUPTED) == 1
-						&& counts(context, "mono").get(Outcome.INTERRUPTED) == 1
-						&& counts(context, "block").get(Outcome.INTERRUPTED) == 1);
+			await().until(() -> counts(context, "stage").get(Outcome.INTERRUPTED) == 1
+					&& counts(context, "mono").get(Outcome.INTERRUPTED) == 1
+					&& counts(context, "block").get(Outcome.INTERRUPTED) == 1);
 			assertCounts(context, "stage", 0, 0, 0, 1);
 			assertCounts(context, "mono", 0, 0, 0, 1);
 			assertCounts(context, "block", 0, 0, 0, 1);

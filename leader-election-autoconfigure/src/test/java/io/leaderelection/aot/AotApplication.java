@@ -16,7 +16,6 @@
 
 package io.leaderelection.aot;
 
-import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -78,7 +77,6 @@ public class AotApplication {
 		Consumer consumer = context.getBean(Consumer.class);
 		SmartLifecycle pollers = context.getBean("pollers", SmartLifecycle.class);
 		Awaitility.await()
-			.atMost(Duration.ofSeconds(60))
 			.until(() -> jobs.runs() > 1 && jobs.grants() > 0 && jobs.subscriptions() > 0 && jobs.fires() > 0
 					&& consumer.isRunning() && pollers.isRunning() && reports.elector().isLeader());
 		seen.put("aot", AotDetector.useGeneratedArtifacts()

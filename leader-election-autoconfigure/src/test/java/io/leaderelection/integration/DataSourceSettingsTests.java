@@ -91,7 +91,7 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 		this.server
 			.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s' ".formatted(NAME)
 					+ "AND application_name LIKE 'leader-election %'");
-		Awaitility.await().atMost(LIMIT).until(() -> node.events().size() >= 3);
+		Awaitility.await().until(() -> node.events().size() >= 3);
 		node.awaitLeader();
 	}
 

@@ -125,12 +125,12 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		hooks.add((fire) -> {
 			hooks.clear();
 			first.elector().resign();
-			Awaitility.await().atMost(LIMIT).until(() -> !first.leads());
+			Awaitility.await().until(() -> !first.leads());
 			terminate();
 		});
 		assertThatException().isThrownBy(() -> run(first));
 		second.awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		Awaitility.await().until(() -> fires().size() == 1);
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 	}
 
@@ -227,9 +227,8 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		}
 		for (int move = 0; move < 6; move++) {
 			int before = fires().size();
-			Awaitility.await().atMost(LIMIT).until(() -> fires().size() >= before + 2);
+			Awaitility.await().until(() -> fires().size() >= before + 2);
 			Awaitility.await()
-				.atMost(LIMIT)
 				.until(() -> this.nodes.stream().filter(LocalNode::leads).findFirst(), Optional::isPresent)
 				.orElseThrow()
 				.elector()
@@ -237,7 +236,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 				.join();
 		}
 		int before = fires().size();
-		Awaitility.await().atMost(LIMIT).until(() -> fires().size() > before + 4);
+		Awaitility.await().until(() -> fires().size() > before + 4);
 		List<Instant> fires = fires().stream().map((fire) -> Instant.parse(fire.replace(" late", ""))).toList();
 		assertThat(fires).containsExactlyElementsOf(
 				IntStream.range(0, fires.size()).mapToObj((second) -> fires.get(0).plusSeconds(second)).toList());
@@ -252,7 +251,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		assertThat(fires()).isEmpty();
 		first.close();
 		second.awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		Awaitility.await().until(() -> fires().size() == 1);
 		assertThat(fires()).containsExactly("2026-05-03T02:00:00Z late");
 		assertThat(status(second).missed()).isOne();
 	}
@@ -308,7 +307,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			assertThatException().isThrownBy(() -> run(node)).withMessageContaining("lock timeout");
 			assertThat(fires()).isEmpty();
 		}
-		Awaitility.await().atMost(LIMIT).until(() -> fires().size() == 1);
+		Awaitility.await().until(() -> fires().size() == 1);
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 	}
 
@@ -324,13 +323,12 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		});
 		assertThatException().isThrownBy(() -> run(node));
 		assertThat(status(node).failed()).isOne();
-		Awaitility.await().atMost(LIMIT).until(() -> !fires().isEmpty());
+		Awaitility.await().until(() -> !fires().isEmpty());
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 	}
 
 	private void awaitIdleTimeout() {
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction'")
 				.isEmpty());
 	}
@@ -347,7 +345,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			awaitIdleTimeout();
 		});
 		assertThatException().isThrownBy(() -> run(node));
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).failed() == 2);
+		Awaitility.await().until(() -> status(node).failed() == 2);
 		awaitBegin(node);
 		assertThat(calls).hasSize(2);
 		assertThat(node.context().getBean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
@@ -367,7 +365,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			statement.execute("SELECT pg_advisory_lock(" + ElectionKeys.derive(this.group, "default").fence() + ")");
 			assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not a node of the election");
 		}
-		Awaitility.await().atMost(LIMIT).until(() -> !fires().isEmpty());
+		Awaitility.await().until(() -> !fires().isEmpty());
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 		assertThat(node.events()).as("the leader stays").hasSize(1);
 	}
@@ -382,7 +380,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			terminate();
 		});
 		assertThatException().isThrownBy(() -> run(node));
-		Awaitility.await().atMost(LIMIT).until(() -> !fires().isEmpty());
+		Awaitility.await().until(() -> !fires().isEmpty());
 		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
 		assertThat(node.events()).as("the leader stays").hasSize(1);
 	}
@@ -464,7 +462,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			Thread.interrupted();
 		});
 		CompletableFuture<Void> former = CompletableFuture.runAsync(() -> run(first));
-		Awaitility.await().atMost(LIMIT).until(hooks::isEmpty);
+		Awaitility.await().until(hooks::isEmpty);
 		first.elector().resign();
 		second.awaitLeader();
 		CompletableFuture<Void> next = CompletableFuture.runAsync(() -> run(second));
@@ -477,7 +475,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	private void awaitLockWait() {
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> !this.server.query(
 					"SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%durable_nodes%'")
 				.isEmpty());
@@ -489,7 +486,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	private static void awaitRevocation(LocalNode node) {
 		CompletableFuture
 			.runAsync(() -> Awaitility.await()
-				.atMost(LIMIT)
 				.until(() -> node.events().stream().anyMatch((event) -> event.startsWith("revoked"))))
 			.join();
 		Thread.interrupted();
@@ -515,7 +511,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@EnumSource(Claim.class)
 	void beginIsRecordedBeforeTheFirstRun(Claim claim) {
 		LocalNode node = start(configuration(claim)).awaitLeader();
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).lag() != null);
+		Awaitility.await().until(() -> status(node).lag() != null);
 		clock.set("2026-05-02T02:00:00Z");
 		List<String> records = new CopyOnWriteArrayList<>();
 		hooks.add((fire) -> records.addAll(record()));
@@ -534,7 +530,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	 * Wait until the job has begun, and the run on grant has ended.
 	 */
 	private static void awaitBegin(LocalNode node) {
-		Awaitility.await().atMost(LIMIT).until(() -> status(node).lastFire() != null);
+		Awaitility.await().until(() -> status(node).lastFire() != null);
 		assertThat(node.context().getBean(ThreadPoolTaskScheduler.class).submit(() -> {
 		})).succeedsWithin(LIMIT);
 	}

@@ -227,11 +227,11 @@ class FunctionPrivilegesTests {
 		int logged = this.server.log().length();
 		try (LocalNode first = this.database.start(store).awaitLeader();
 				LocalNode second = this.database.start(store)) {
-			OwnDatabase.eventually().until(() -> OwnDatabase.status(second).leader() != null);
+			Awaitility.await().until(() -> OwnDatabase.status(second).leader() != null);
 			change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
 			first.elector().resign();
 			for (LocalNode node : List.of(first, second)) {
-				OwnDatabase.eventually().untilAsserted(() -> {
+				Awaitility.await().untilAsserted(() -> {
 					Health health = node.context().getBean(LeadershipHealthIndicator.class).health();
 					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 					assertThat(health.getDetails().toString()).contains(function);

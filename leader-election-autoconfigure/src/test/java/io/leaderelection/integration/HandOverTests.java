@@ -55,8 +55,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class HandOverTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	private final String group = "leader-election.group=" + UUID.randomUUID();
@@ -88,7 +86,7 @@ class HandOverTests {
 			assertThat(first.events()).hasSize(2);
 			LocalNode.Seen revoked = first.seen().get(1);
 			assertThat(((LeadershipRevokedEvent) revoked.event()).getReason()).isEqualTo(Reason.STOPPED);
-			Awaitility.await().atMost(LIMIT).until(() -> second.seen().size() == 1);
+			Awaitility.await().until(() -> second.seen().size() == 1);
 			assertThat(revoked.time()).isLessThan(second.seen().get(0).time());
 			assertThat(second.seen().get(0).event().getLeadership().getTerm())
 				.isGreaterThan(revoked.event().getLeadership().getTerm());
@@ -105,7 +103,7 @@ class HandOverTests {
 			awaitFollowerInQueue();
 			assertThat(second.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			first.awaitLeader();
-			Awaitility.await().atMost(LIMIT).until(() -> first.seen().size() == 3);
+			Awaitility.await().until(() -> first.seen().size() == 3);
 			assertThat(first.events()).satisfiesExactly((event) -> assertThat(event).startsWith("granted"),
 					(event) -> assertThat(event).startsWith("revoked"),
 					(event) -> assertThat(event).startsWith("granted"));
@@ -117,7 +115,7 @@ class HandOverTests {
 		try (LocalNode only = start()) {
 			assertThat(only.elector().resign().get(10, TimeUnit.SECONDS)).isTrue();
 			only.awaitLeader();
-			Awaitility.await().atMost(LIMIT).until(() -> only.seen().size() == 3);
+			Awaitility.await().until(() -> only.seen().size() == 3);
 		}
 	}
 
@@ -125,7 +123,7 @@ class HandOverTests {
 	void terminatedSessionIsLostAndWonAgain() {
 		try (LocalNode only = start()) {
 			terminateSessions();
-			Awaitility.await().atMost(LIMIT).until(() -> only.seen().size() == 3);
+			Awaitility.await().until(() -> only.seen().size() == 3);
 			assertThat(only.events()).satisfiesExactly((event) -> assertThat(event).startsWith("granted"),
 					(event) -> assertThat(event).startsWith("revoked"),
 					(event) -> assertThat(event).startsWith("granted"));
@@ -142,8 +140,8 @@ class HandOverTests {
 		try (LocalNode first = start(); LocalNode second = start()) {
 			OverlapWatch watch = new OverlapWatch(first, second);
 			terminateSessions();
-			Awaitility.await().atMost(LIMIT).until(() -> first.seen().size() >= 2);
-			Awaitility.await().atMost(LIMIT).until(() -> first.leads() || second.leads());
+			Awaitility.await().until(() -> first.seen().size() >= 2);
+			Awaitility.await().until(() -> first.leads() || second.leads());
 			assertThat(watch.overlaps()).isZero();
 		}
 	}
@@ -158,8 +156,8 @@ class HandOverTests {
 			proxy.blackHole();
 			second.awaitLeader();
 			assertThat(first.leads()).isFalse();
-			Awaitility.await().atMost(LIMIT).until(() -> first.seen().size() == 2);
-			Awaitility.await().atMost(LIMIT).until(() -> second.seen().size() == 1);
+			Awaitility.await().until(() -> first.seen().size() == 2);
+			Awaitility.await().until(() -> second.seen().size() == 1);
 			LocalNode.Seen revoked = first.seen().get(1);
 			assertThat(((LeadershipRevokedEvent) revoked.event()).getReason()).isEqualTo(Reason.LEASE_EXPIRED);
 			assertThat(revoked.time()).isLessThan(second.seen().get(0).time());
@@ -180,11 +178,11 @@ class HandOverTests {
 		try (LocalNode second = start()) {
 			assertThat(Jobs.started.await(10, TimeUnit.SECONDS)).isTrue();
 			CompletableFuture<Void> closing = CompletableFuture.runAsync(first::close);
-			Awaitility.await().atMost(LIMIT).until(() -> !first.leads());
+			Awaitility.await().until(() -> !first.leads());
 			assertThat(second.leads()).isFalse();
 			Jobs.mayEnd.countDown();
 			second.awaitLeader();
-			Awaitility.await().atMost(LIMIT).until(() -> second.seen().size() == 1);
+			Awaitility.await().until(() -> second.seen().size() == 1);
 			closing.get(30, TimeUnit.SECONDS);
 			assertThat(Jobs.endedAt.get()).isNotZero().isLessThan(first.seen().get(1).time());
 			assertThat(first.seen().get(1).time()).isLessThan(second.seen().get(0).time());
@@ -246,10 +244,10 @@ class HandOverTests {
 				LocalNode leader = first.leads() ? first : second;
 				int before = leader.seen().size();
 				own.stop(mode);
-				Awaitility.await().atMost(LIMIT).until(() -> leader.seen().size() > before);
+				Awaitility.await().until(() -> leader.seen().size() > before);
 				assertThat(leader.leads()).isFalse();
 				own.startAgain();
-				Awaitility.await().atMost(LIMIT).until(() -> first.leads() != second.leads());
+				Awaitility.await().until(() -> first.leads() != second.leads());
 			}
 		}
 	}
@@ -284,7 +282,7 @@ class HandOverTests {
 	}
 
 	private void awaitFollowerInQueue() {
-		Awaitility.await().atMost(LIMIT).until(() -> !this.server.query("""
+		Awaitility.await().until(() -> !this.server.query("""
 				SELECT pid FROM pg_stat_activity
 				WHERE application_name LIKE 'leader-election %' AND wait_event = 'advisory'
 				""").isEmpty());

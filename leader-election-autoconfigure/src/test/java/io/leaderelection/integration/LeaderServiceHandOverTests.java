@@ -16,7 +16,6 @@
 
 package io.leaderelection.integration;
 
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -41,8 +40,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class LeaderServiceHandOverTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	private final String group = "leader-election.group=" + UUID.randomUUID();
@@ -50,10 +47,10 @@ class LeaderServiceHandOverTests {
 	@Test
 	void serviceHasStoppedBeforeThatOfTheNextLeaderStarts() throws Exception {
 		try (LocalNode first = start(); LocalNode second = start()) {
-			Awaitility.await().atMost(LIMIT).until(() -> listener(first).isRunning());
+			Awaitility.await().until(() -> listener(first).isRunning());
 			assertThat(listener(second).isRunning()).isFalse();
 			assertThat(first.elector().resign().get(20, TimeUnit.SECONDS)).isTrue();
-			Awaitility.await().atMost(LIMIT).until(() -> listener(second).isRunning());
+			Awaitility.await().until(() -> listener(second).isRunning());
 			assertThat(listener(first).isRunning()).isFalse();
 			assertThat(listener(first).stopped()).isPositive();
 			assertThat(listener(second).started() - listener(first).stopped()).isPositive();
@@ -66,9 +63,9 @@ class LeaderServiceHandOverTests {
 		LocalNode first = start();
 		Listener listener = listener(first);
 		try (LocalNode second = start()) {
-			Awaitility.await().atMost(LIMIT).until(listener::isRunning);
+			Awaitility.await().until(listener::isRunning);
 			first.close();
-			Awaitility.await().atMost(LIMIT).until(() -> listener(second).isRunning());
+			Awaitility.await().until(() -> listener(second).isRunning());
 			assertThat(listener(second).started() - listener.stopped()).isPositive();
 		}
 	}
@@ -77,7 +74,7 @@ class LeaderServiceHandOverTests {
 	void nodeThatCannotStartItsServiceLeavesItToAnother() {
 		try (LocalNode first = start("test.failures=1000", "leader-election.services.start-attempts=1");
 				LocalNode second = start()) {
-			Awaitility.await().atMost(LIMIT).until(() -> listener(second).isRunning());
+			Awaitility.await().until(() -> listener(second).isRunning());
 			assertThat(second.leads()).isTrue();
 			assertThat(first.leads()).isFalse();
 			assertThat(first.events()).satisfies((events) -> assertThat(events.size() % 2).isZero()).isNotEmpty();
@@ -87,13 +84,11 @@ class LeaderServiceHandOverTests {
 	@Test
 	void serviceIsStoppedWhenTheSessionIsLostAndStartedInTheNextTerm() {
 		try (LocalNode only = start()) {
-			Awaitility.await().atMost(LIMIT).until(() -> listener(only).isRunning());
+			Awaitility.await().until(() -> listener(only).isRunning());
 			long started = listener(only).started();
 			this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
 					+ " WHERE application_name LIKE 'leader-election %'");
-			Awaitility.await()
-				.atMost(LIMIT)
-				.until(() -> listener(only).isRunning() && listener(only).started() != started);
+			Awaitility.await().until(() -> listener(only).isRunning() && listener(only).started() != started);
 			assertThat(listener(only).stopped() - started).isPositive();
 			assertThat(listener(only).started() - listener(only).stopped()).isPositive();
 		}

@@ -16,7 +16,6 @@
 
 package io.leaderelection.integration;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -54,7 +53,6 @@ class LeadershipEndpointNodeTests {
 			LeadershipEndpoint there = endpoint(leader);
 			LeadershipEndpoint here = endpoint(follower);
 			Awaitility.await()
-				.atMost(Duration.ofSeconds(10))
 				.until(() -> here.election("default").leader() != null
 						&& here.election("default").candidates().size() == 2
 						&& there.election("default").candidates().size() == 2);
@@ -67,23 +65,19 @@ class LeadershipEndpointNodeTests {
 			assertThat(here.resignNode("default", other))
 				.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));
 			assertThat(there.resignNode("default", seen).status()).isEqualTo("requested");
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			Awaitility.await().until(follower::leads);
 			// A node that has just resigned is no candidate for a moment
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(10))
-				.until(() -> here.election("default").candidates().size() == 2);
+			Awaitility.await().until(() -> here.election("default").candidates().size() == 2);
 			follower.elector().resign();
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
-			Awaitility.await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> {
+			Awaitility.await().until(leader::leads);
+			Awaitility.await().untilAsserted(() -> {
 				LeaderDescriptor observed = here.election("default").leader();
 				assertThat(observed).isNotNull();
 				assertThat(observed.node()).isEqualTo(seen);
 			});
 			// Whose session it is, a follower asks after it has observed the session
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(10))
-				.until(() -> here.resignNode("default", LONG_ID).status().equals("requested"));
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			Awaitility.await().until(() -> here.resignNode("default", LONG_ID).status().equals("requested"));
+			Awaitility.await().until(follower::leads);
 		}
 	}
 
@@ -104,16 +98,16 @@ class LeadershipEndpointNodeTests {
 							.isEqualTo("node '" + other + "' does not lead");
 					}
 					assertThat(endpoint.resignNode("default", name).status()).isEqualTo("requested");
-					Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+					Awaitility.await().until(follower::leads);
 					follower.elector().resign();
-					Awaitility.await().atMost(Duration.ofSeconds(10)).until(leader::leads);
+					Awaitility.await().until(leader::leads);
 				}
 			}
 		}
 	}
 
 	private static void awaitBoth(LeadershipEndpoint endpoint, String leader) {
-		Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> {
+		Awaitility.await().until(() -> {
 			ElectionDescriptor election = endpoint.election("default");
 			return election.leader() != null && leader.equals(election.leader().node())
 					&& election.candidates().size() == 2;
@@ -129,13 +123,11 @@ class LeadershipEndpointNodeTests {
 				"leader-election.initialize-schema=always" };
 		try (LocalNode leader = LocalNode.start(server, with(common, id.formatted(0))).awaitLeader();
 				LocalNode follower = LocalNode.start(server, with(common, id.formatted(1)))) {
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> follower.elector().getLeader() != null);
+			Awaitility.await().until(() -> follower.elector().getLeader() != null);
 			assertThat(endpoint(follower).election("default").table())
 				.isEqualTo(store.equals("table") ? "public.leader_election" : null);
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(10))
-				.until(() -> endpoint(follower).resign("default").status().equals("requested"));
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			Awaitility.await().until(() -> endpoint(follower).resign("default").status().equals("requested"));
+			Awaitility.await().until(follower::leads);
 		}
 	}
 
@@ -153,15 +145,13 @@ class LeadershipEndpointNodeTests {
 			LeadershipEndpoint here = endpoint(follower);
 			proxy.blackHole();
 			// A request that comes before this node can know waits for a new session
-			Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> here.election("default").problem() != null);
+			Awaitility.await().until(() -> here.election("default").problem() != null);
 			assertThat(here.resign("default").reason()).startsWith("this node has no session: ");
 			assertThat(leader.leads()).isTrue();
 			proxy.heal();
 			proxy.reset();
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(20))
-				.until(() -> here.resign("default").status().equals("requested"));
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(follower::leads);
+			Awaitility.await().until(() -> here.resign("default").status().equals("requested"));
+			Awaitility.await().until(follower::leads);
 		}
 	}
 

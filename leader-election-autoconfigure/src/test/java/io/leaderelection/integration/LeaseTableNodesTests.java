@@ -115,7 +115,7 @@ class LeaseTableNodesTests {
 		LocalNode third = start(lease);
 		awaitLeaderIs(second, first);
 		assertThat(List.of(second, third)).noneMatch(LocalNode::leads);
-		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 3);
+		Awaitility.await().until(() -> status(second).candidates().size() == 3);
 		first.close();
 		LocalNode next = awaitOneOf(second, third);
 		LocalNode.Seen revoked = seen(first, 1);
@@ -130,7 +130,7 @@ class LeaseTableNodesTests {
 		LocalNode first = start(lease).awaitLeader();
 		LocalNode second = start(lease);
 		awaitLeaderIs(second, first);
-		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 2);
+		Awaitility.await().until(() -> status(second).candidates().size() == 2);
 		assertThat(elector(second).requestResignation(null, "test").isRequested()).isTrue();
 		second.awaitLeader();
 		assertThat(first.events()).hasSize(2);
@@ -164,9 +164,7 @@ class LeaseTableNodesTests {
 			for (int i = 0; i < 3; i++) {
 				proxy.reset();
 				long before = status(node).lastConfirmation().toEpochMilli();
-				Awaitility.await()
-					.atMost(LIMIT)
-					.until(() -> status(node).lastConfirmation().toEpochMilli() > before + 1000);
+				Awaitility.await().until(() -> status(node).lastConfirmation().toEpochMilli() > before + 1000);
 			}
 			assertThat(node.elector().getLeadership().getTerm()).isEqualTo(term);
 			assertThat(node.events()).hasSize(1);
@@ -180,13 +178,12 @@ class LeaseTableNodesTests {
 			LocalNode second = startAt(own, own.port());
 			for (String mode : List.of("fast", "immediate")) {
 				own.stop(mode);
-				Awaitility.await().atMost(LIMIT).until(() -> !first.leads() && !second.leads());
+				Awaitility.await().until(() -> !first.leads() && !second.leads());
 				own.startAgain();
 				awaitOneOf(first, second);
 				assertThat(first.leads() && second.leads()).isFalse();
 			}
 			Awaitility.await()
-				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(grants(first, second)).hasSizeGreaterThanOrEqualTo(3)
 					.isSorted()
 					.doesNotHaveDuplicates());
@@ -255,7 +252,7 @@ class LeaseTableNodesTests {
 	void droppedTableIsCreatedAgain(CapturedOutput output) {
 		LocalNode node = start("leader-election.table-name=" + TABLE).awaitLeader();
 		this.server.execute("DROP TABLE " + TABLE);
-		Awaitility.await().atMost(LIMIT).until(() -> node.events().size() >= 2);
+		Awaitility.await().until(() -> node.events().size() >= 2);
 		node.awaitLeader();
 		assertThat(output).contains("Leases could not be renewed");
 	}
@@ -266,9 +263,7 @@ class LeaseTableNodesTests {
 		LocalNode node = start("leader-election.table-name=" + TABLE, "leader-election.initialize-schema=never")
 			.awaitLeader();
 		this.server.execute("DROP TABLE " + TABLE);
-		Awaitility.await()
-			.atMost(LIMIT)
-			.until(() -> String.valueOf(status(node).problem()).contains("Of the tables " + TABLE));
+		Awaitility.await().until(() -> String.valueOf(status(node).problem()).contains("Of the tables " + TABLE));
 		assertThat(seen(node, 1).event()).isInstanceOf(LeadershipRevokedEvent.class);
 		assertThat(node.leads()).isFalse();
 	}
@@ -337,7 +332,7 @@ class LeaseTableNodesTests {
 		LocalNode first = start(properties).awaitLeader();
 		LocalNode second = start(properties);
 		awaitLeaderIs(second, first);
-		Awaitility.await().atMost(LIMIT).until(() -> status(second).candidates().size() == 2);
+		Awaitility.await().until(() -> status(second).candidates().size() == 2);
 		first.close();
 		second.awaitLeader();
 	}
@@ -348,9 +343,7 @@ class LeaseTableNodesTests {
 			LocalNode leader = startAt(primary, primary.port()).awaitLeader();
 			try (PostgreSqlServer standby = primary.startStandby()) {
 				LocalNode node = startAt(standby, standby.port());
-				Awaitility.await()
-					.atMost(LIMIT)
-					.until(() -> String.valueOf(status(node).problem()).contains("standby"));
+				Awaitility.await().until(() -> String.valueOf(status(node).problem()).contains("standby"));
 				assertThat(node.leads()).isFalse();
 				node.close();
 			}
@@ -393,7 +386,6 @@ class LeaseTableNodesTests {
 		LocalNode leased = start().awaitLeader();
 		LocalNode locked = start("leader-election.store=advisory-lock");
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> String.valueOf(status(locked).problem()).contains("leader-election.store=table"));
 		assertThat(locked.leads()).isFalse();
 		assertThat(leased.leads()).isTrue();
@@ -401,7 +393,6 @@ class LeaseTableNodesTests {
 		locked.awaitLeader();
 		LocalNode later = start();
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> String.valueOf(status(later).problem()).contains("leader-election.store=advisory-lock"));
 		assertThat(later.leads()).isFalse();
 		locked.close();
@@ -423,7 +414,6 @@ class LeaseTableNodesTests {
 				""".formatted(token, this.group));
 		try {
 			Awaitility.await()
-				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(output)
 					.containsOnlyOnce("Node 'earlier' uses protocol 1 of leader election, but this node uses 2"));
 			assertThat(node.leads()).isTrue();
@@ -496,10 +486,10 @@ class LeaseTableNodesTests {
 								+ RoundTrips.class.getName())));
 		Collection<DefaultLeaderElector> electors = node.context().getBean(DefaultLeaderElectors.class).all();
 		assertThat(electors).hasSize(50);
-		Awaitility.await().atMost(LIMIT).until(() -> electors.stream().allMatch(LeaderElector::isLeader));
+		Awaitility.await().until(() -> electors.stream().allMatch(LeaderElector::isLeader));
 		long beat = beat();
 		int requests = RoundTrips.count();
-		Awaitility.await().atMost(LIMIT).until(() -> beat() >= beat + 10);
+		Awaitility.await().until(() -> beat() >= beat + 10);
 		// Beside those of the intervals, one registers the candidates every few seconds
 		assertThat(RoundTrips.count() - requests).isLessThanOrEqualTo(2 * (int) (beat() - beat) + 8);
 		assertThat(this.server.query("SELECT count(*) FROM pg_stat_activity WHERE application_name = '"
@@ -549,16 +539,16 @@ class LeaseTableNodesTests {
 	 * Return an event, for which a listener may not have been called yet.
 	 */
 	private static LocalNode.Seen seen(LocalNode node, int number) {
-		Awaitility.await().atMost(LIMIT).until(() -> node.seen().size() > number);
+		Awaitility.await().until(() -> node.seen().size() > number);
 		return node.seen().get(number);
 	}
 
 	private static void awaitLeaderIs(LocalNode node, LocalNode leader) {
-		Awaitility.await().atMost(LIMIT).until(() -> leader.elector().getNodeId().equals(status(node).leader()));
+		Awaitility.await().until(() -> leader.elector().getNodeId().equals(status(node).leader()));
 	}
 
 	private static LocalNode awaitOneOf(LocalNode first, LocalNode second) {
-		Awaitility.await().atMost(LIMIT).until(() -> first.leads() || second.leads());
+		Awaitility.await().until(() -> first.leads() || second.leads());
 		return first.leads() ? first : second;
 	}
 

@@ -16,7 +16,6 @@
 
 package io.leaderelection.integration;
 
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,8 +39,6 @@ import org.springframework.context.annotation.Configuration;
  * A node as an application context in this JVM.
  */
 final class LocalNode implements AutoCloseable {
-
-	private static final Duration LIMIT = Duration.ofSeconds(30);
 
 	private final ConfigurableApplicationContext context;
 
@@ -91,7 +88,7 @@ final class LocalNode implements AutoCloseable {
 	}
 
 	LocalNode awaitLeader() {
-		Awaitility.await().atMost(LIMIT).pollInterval(Duration.ofMillis(1)).until(this::leads);
+		Awaitility.await().until(this::leads);
 		return this;
 	}
 

@@ -40,8 +40,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class LowImpactTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
 	private PostgreSqlServer server;
 
 	private final List<LocalNode> nodes = new ArrayList<>();
@@ -63,7 +61,7 @@ class LowImpactTests {
 		LocalNode leader = this.nodes.get(0).awaitLeader();
 		awaitWaits(20);
 		leader.elector().resign().join();
-		Awaitility.await().atMost(LIMIT).until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
+		Awaitility.await().until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
 		this.nodes.forEach(LocalNode::close);
 		assertThat(complaints()).isEmpty();
 	}
@@ -77,11 +75,10 @@ class LowImpactTests {
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
 				+ "WHERE application_name LIKE 'leader-election %'");
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> this.server
 				.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
 				.equals(List.of("3")));
-		Awaitility.await().atMost(LIMIT).until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
+		Awaitility.await().until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
 		awaitWaits(5);
 		List<String> complaints = complaints().stream()
 			.filter((line) -> !line.matches(".*(STATEMENT|CONTEXT):.*"))
@@ -96,7 +93,6 @@ class LowImpactTests {
 		start(6);
 		awaitWaits(6);
 		Awaitility.await()
-			.atMost(LIMIT)
 			.during(Duration.ofSeconds(1))
 			.until(() -> this.server
 				.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
@@ -112,7 +108,7 @@ class LowImpactTests {
 			statement.execute("SET statement_timeout = '20s'");
 			statement.execute("CREATE INDEX CONCURRENTLY bystander_index ON bystander (i)");
 			statement.execute("DELETE FROM bystander");
-			Awaitility.await().atMost(LIMIT).until(() -> {
+			Awaitility.await().until(() -> {
 				statement.execute("VACUUM bystander");
 				return this.server.query("SELECT pg_relation_size('bystander')").equals(List.of("0"));
 			});
@@ -142,7 +138,7 @@ class LowImpactTests {
 	 */
 	private void awaitWaits(int count) {
 		Set<String> seen = new HashSet<>();
-		Awaitility.await().atMost(LIMIT).pollInterval(Duration.ofMillis(100)).until(() -> {
+		Awaitility.await().until(() -> {
 			seen.addAll(this.server.query("""
 					SELECT pid || ' ' || query_start FROM pg_stat_activity
 					WHERE application_name LIKE 'leader-election %' AND wait_event = 'advisory'

@@ -48,8 +48,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring3")
 class ManyElectionsTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(60);
-
 	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("suite.period", 10));
 
 	private static final Pattern STATEMENT = Pattern.compile(",leader-election [^,]*,LOG:  (statement|execute)");
@@ -88,7 +86,6 @@ class ManyElectionsTests {
 		LocalNode second = start(elections);
 		String leader = first.elector().getNodeId();
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> electors(second).stream().allMatch((elector) -> leader.equals(elector.status().leader())));
 		awaitThreadsAndSessions(elections, 2);
 		assertThat(electors(second)).noneMatch(LeaderElector::isLeader);
@@ -171,7 +168,7 @@ class ManyElectionsTests {
 	}
 
 	private static void awaitLeaderOfAll(LocalNode node) {
-		Awaitility.await().atMost(LIMIT).until(() -> electors(node).stream().allMatch(LeaderElector::isLeader));
+		Awaitility.await().until(() -> electors(node).stream().allMatch(LeaderElector::isLeader));
 	}
 
 	/**
@@ -191,7 +188,7 @@ class ManyElectionsTests {
 			expected.add("leader-election-watchdog");
 			expected.add("leader-election-interrupts");
 		}
-		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
+		Awaitility.await().untilAsserted(() -> {
 			assertThat(threads()).containsExactlyInAnyOrderElementsOf(expected);
 			assertThat(sessions()).isEqualTo(nodes * elections);
 		});

@@ -211,7 +211,7 @@ class NodeProfileTests {
 	}
 
 	private static ConditionFactory await() {
-		return Awaitility.await().atMost(Duration.ofSeconds(60));
+		return Awaitility.await();
 	}
 
 	private LocalNode start(String store, int priority, String... properties) {

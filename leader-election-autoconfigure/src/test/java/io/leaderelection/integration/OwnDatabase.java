@@ -34,7 +34,6 @@ import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TestClock;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.health.contributor.Health;
@@ -123,9 +122,11 @@ final class OwnDatabase implements AutoCloseable {
 				LocalNode second = start(store);
 				LocalNode third = start(store);
 				Connection connection = connect()) {
-			eventually().until(() -> status(first).candidates().size() > 1 && status(second).leader() != null
-					&& status(third).leader() != null);
-			eventually().until(() -> store.equals("table") || status(second).watching() || status(third).watching());
+			Awaitility.await()
+				.until(() -> status(first).candidates().size() > 1 && status(second).leader() != null
+						&& status(third).leader() != null);
+			Awaitility.await()
+				.until(() -> store.equals("table") || status(second).watching() || status(third).watching());
 			job(first).write();
 			assertRefusedDuring(first, store.equals("table") ? "BEGIN; SELECT FROM public.leader_election FOR UPDATE"
 					: "SELECT pg_advisory_lock(" + ElectionKeys.derive(this.name + store, "default").fence() + ")");
@@ -136,10 +137,11 @@ final class OwnDatabase implements AutoCloseable {
 			first.elector().getLeadership().fence(connection);
 			first.elector().resign();
 			// With the lease table, the election itself is not free before that
-			eventually().until(() -> store.equals("table") || status(second).blockedBy() != null
-					|| status(third).blockedBy() != null);
+			Awaitility.await()
+				.until(() -> store.equals("table") || status(second).blockedBy() != null
+						|| status(third).blockedBy() != null);
 			connection.commit();
-			eventually().until(() -> second.leads() || third.leads());
+			Awaitility.await().until(() -> second.leads() || third.leads());
 			LocalNode next = second.leads() ? second : third;
 			assertThat(next.elector().getLeadership().getTerm().timeline()).isOne();
 			job(next).write();
@@ -165,10 +167,6 @@ final class OwnDatabase implements AutoCloseable {
 
 	private static Job job(LocalNode node) {
 		return node.context().getBean(Job.class);
-	}
-
-	static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30));
 	}
 
 	@Override

@@ -25,7 +25,6 @@ import java.util.stream.Stream;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -72,28 +71,28 @@ class ResignWhenUnhealthyTests {
 		LocalNode first = start("first", "work").awaitLeader();
 		LocalNode second = start("second", "work");
 		health(first).healthy = false;
-		eventually().until(second::leads);
-		eventually().until(() -> candidates(second).equals(List.of("second")));
-		eventually().until(() -> "second".equals(elector(first).status().leader()));
+		Awaitility.await().until(second::leads);
+		Awaitility.await().until(() -> candidates(second).equals(List.of("second")));
+		Awaitility.await().until(() -> "second".equals(elector(first).status().leader()));
 		assertThat(elector(first).isSuspendedUntilResumed()).isTrue();
 		assertThat(elector(second).requestResignation(null, "test").refusal()).isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
 		health(first).healthy = true;
-		eventually().until(() -> candidates(second).size() == 2);
+		Awaitility.await().until(() -> candidates(second).size() == 2);
 		assertThat(second.leads()).isTrue();
 		second.close();
-		eventually().until(first::leads);
+		Awaitility.await().until(first::leads);
 	}
 
 	@Test
 	void unhealthyNodeDoesNotLeadAlthoughThereIsNoOtherCandidate() {
 		LocalNode only = start("only", "work").awaitLeader();
 		health(only).healthy = false;
-		eventually().until(() -> !only.leads());
+		Awaitility.await().until(() -> !only.leads());
 		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(() -> !only.leads());
 		health(only).healthy = true;
-		eventually().until(only::leads);
+		Awaitility.await().until(only::leads);
 	}
 
 	@Test
@@ -103,7 +102,7 @@ class ResignWhenUnhealthyTests {
 		FakeHealth health = health(node);
 		CountDownLatch answer = new CountDownLatch(1);
 		health.answer = answer;
-		eventually().until(() -> health.asked);
+		Awaitility.await().until(() -> health.asked);
 		// Twice the lease
 		Awaitility.await().during(Duration.ofSeconds(10)).atMost(Duration.ofSeconds(18)).until(node::leads);
 		assertThat(node.events()).hasSize(1);
@@ -116,11 +115,11 @@ class ResignWhenUnhealthyTests {
 		LocalNode second = start("second", "work");
 		CountDownLatch answer = new CountDownLatch(1);
 		health(first).answer = answer;
-		eventually().until(second::leads);
-		eventually().until(() -> candidates(second).equals(List.of("second")));
+		Awaitility.await().until(second::leads);
+		Awaitility.await().until(() -> candidates(second).equals(List.of("second")));
 		assertThat(first.events()).hasSize(2);
 		answer.countDown();
-		eventually().until(() -> candidates(second).size() == 2);
+		Awaitility.await().until(() -> candidates(second).size() == 2);
 		assertThat(second.leads()).isTrue();
 	}
 
@@ -128,9 +127,9 @@ class ResignWhenUnhealthyTests {
 	void readinessIsAskedFor() {
 		LocalNode node = start("ready", "readiness").awaitLeader();
 		AvailabilityChangeEvent.publish(node.context(), ReadinessState.REFUSING_TRAFFIC);
-		eventually().until(() -> !node.leads());
+		Awaitility.await().until(() -> !node.leads());
 		AvailabilityChangeEvent.publish(node.context(), ReadinessState.ACCEPTING_TRAFFIC);
-		eventually().until(node::leads);
+		Awaitility.await().until(node::leads);
 	}
 
 	@Test
@@ -167,10 +166,6 @@ class ResignWhenUnhealthyTests {
 
 	private static List<String> candidates(LocalNode node) {
 		return elector(node).status().candidates();
-	}
-
-	private static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(20));
 	}
 
 	/**

@@ -55,7 +55,7 @@ class SpringIntegrationHandOverTests {
 	@Test
 	void endpointHasStoppedBeforeTheLockIsFree() {
 		try (LocalNode first = start(); LocalNode second = start()) {
-			Awaitility.await().atMost(LIMIT).until(endpoint(first)::isRunning);
+			Awaitility.await().until(endpoint(first)::isRunning);
 			assertThat(endpoint(second).isRunning()).isFalse();
 			assertThat(first.elector().resign()).succeedsWithin(LIMIT).isEqualTo(true);
 			assertOrder(endpoint(first), second);
@@ -67,7 +67,7 @@ class SpringIntegrationHandOverTests {
 		LocalNode first = start();
 		Endpoint endpoint = endpoint(first);
 		try (LocalNode second = start()) {
-			Awaitility.await().atMost(LIMIT).until(endpoint::isRunning);
+			Awaitility.await().until(endpoint::isRunning);
 			first.close();
 			assertOrder(endpoint, second);
 		}
@@ -77,11 +77,11 @@ class SpringIntegrationHandOverTests {
 	void endpointIsStoppedWhenTheSessionIsLostAndStartedInTheNextTerm() {
 		try (LocalNode only = start()) {
 			Endpoint endpoint = endpoint(only);
-			Awaitility.await().atMost(LIMIT).until(endpoint::isRunning);
+			Awaitility.await().until(endpoint::isRunning);
 			int starts = endpoint.starts;
 			this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
 					+ " WHERE application_name LIKE 'leader-election %'");
-			Awaitility.await().atMost(LIMIT).until(() -> endpoint.starts > starts && endpoint.isRunning());
+			Awaitility.await().until(() -> endpoint.starts > starts && endpoint.isRunning());
 			assertThat(endpoint.stopped).isPositive();
 		}
 	}
@@ -92,7 +92,7 @@ class SpringIntegrationHandOverTests {
 			Handler handler = node.context().getBean(Handler.class);
 			assertThat(handler.begun.await(LIMIT.toSeconds(), TimeUnit.SECONDS)).isTrue();
 			CompletableFuture<Boolean> handOver = node.elector().resign();
-			Awaitility.await().atMost(LIMIT).until(() -> !node.leads());
+			Awaitility.await().until(() -> !node.leads());
 			assertThat(node.context().getBean(SourcePollingChannelAdapter.class).isRunning()).isTrue();
 			handler.go.countDown();
 			assertThat(handOver).succeedsWithin(LIMIT).isEqualTo(true);
@@ -102,7 +102,7 @@ class SpringIntegrationHandOverTests {
 	}
 
 	private static void assertOrder(Endpoint former, LocalNode next) {
-		Awaitility.await().atMost(LIMIT).until(endpoint(next)::isRunning);
+		Awaitility.await().until(endpoint(next)::isRunning);
 		assertThat(former.isRunning()).isFalse();
 		assertThat(next.seen().get(0).time() - former.stopped).as("grant after the stop").isPositive();
 	}

@@ -16,7 +16,6 @@
 
 package io.leaderelection.integration;
 
-import java.time.Duration;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
@@ -56,7 +55,7 @@ class SuspendedCandidacyTests {
 				// Cancels the next wait, or what comes before or after it
 				TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
 			}
-			Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> elector.status().candidates().size() == 2);
+			Awaitility.await().until(() -> elector.status().candidates().size() == 2);
 			assertThat(leader.leads()).isTrue();
 			assertThat(server.log()).doesNotContain("ERROR:");
 		}

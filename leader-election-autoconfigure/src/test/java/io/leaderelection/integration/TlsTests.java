@@ -19,7 +19,6 @@ package io.leaderelection.integration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 
 import javax.sql.DataSource;
 
@@ -50,8 +49,6 @@ import static org.assertj.core.api.Assertions.assertThatException;
 @Tag("ring2")
 class TlsTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
 	@TempDir
 	static Path folder;
 
@@ -77,7 +74,7 @@ class TlsTests {
 	@EnumSource
 	void leadsOverTls(Place place) {
 		try (LocalNode node = place.start("localhost", certificates.authority())) {
-			Awaitility.await().atMost(LIMIT).until(node::leads);
+			Awaitility.await().until(node::leads);
 			assertThat(server.query("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
 					+ "WHERE application_name LIKE 'leader-election default %'"))
 				.containsExactly("t");

@@ -166,7 +166,7 @@ class UnreachableLeaderTests {
 			begin();
 			this.begun.countDown();
 			try {
-				await().atMost(LIMIT).until(() -> !isOpen());
+				await().until(() -> !isOpen());
 			}
 			finally {
 				try {
@@ -181,7 +181,7 @@ class UnreachableLeaderTests {
 		@Override
 		protected void implCloseChannel() {
 			this.closing.countDown();
-			await().atMost(LIMIT).until(() -> this.close.getCount() == 0);
+			await().until(() -> this.close.getCount() == 0);
 		}
 
 	}

@@ -29,7 +29,6 @@ import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -114,8 +113,9 @@ class UnusableDatabaseTests {
 		String database = database(function("pg_is_in_recovery()", "boolean", "true"));
 		String[] properties = { "spring.datasource.url=" + url(database), "leader-election.candidate=false" };
 		try (LocalNode node = LocalNode.start(this.server, properties)) {
-			eventually().untilAsserted(
-					() -> assertThat(output).contains("Following without a session: The server is a standby"));
+			Awaitility.await()
+				.untilAsserted(
+						() -> assertThat(output).contains("Following without a session: The server is a standby"));
 			assertThat(node.leads()).isFalse();
 		}
 		assertRefused(database, StringUtils.addStringToArray(properties, "leader-election.fail-fast=true"));
@@ -184,7 +184,8 @@ class UnusableDatabaseTests {
 				"spring.datasource.password=right")) {
 			String text = "has no free connection (SQLSTATE 53300): FATAL: too many connections for role \"" + role
 					+ "\"";
-			eventually().untilAsserted(() -> assertThat(output).contains("Following without a session").contains(text));
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(output).contains("Following without a session").contains(text));
 			assertThat(node.context().getBean(LeadershipHealthIndicator.class).health().getDetails().toString())
 				.contains(text);
 		}
@@ -198,11 +199,12 @@ class UnusableDatabaseTests {
 					StringUtils.addStringToArray(further, url))) {
 				LeadershipHealthIndicator indicator = node.context().getBean(LeadershipHealthIndicator.class);
 				assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-				eventually().untilAsserted(
-						() -> assertThat(output).contains("The database for leader election cannot be reached"));
+				Awaitility.await()
+					.untilAsserted(
+							() -> assertThat(output).contains("The database for leader election cannot be reached"));
 				assertThat(output).doesNotContain(text);
 				proxy.heal();
-				eventually().untilAsserted(() -> {
+				Awaitility.await().untilAsserted(() -> {
 					Health health = indicator.health();
 					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 					assertThat(health.getDetails().toString()).contains(text);
@@ -227,9 +229,9 @@ class UnusableDatabaseTests {
 		// The start waits for the first decision a second longer than that
 		String[] patient = StringUtils.addStringToArray(properties, "leader-election.takeover-delay=2s");
 		assertThatException().isThrownBy(() -> LocalNode.start(this.server, patient).close());
-		eventually().untilAsserted(() -> assertThat(
-				this.server.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database + "'"))
-			.isEmpty());
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(this.server
+				.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database + "'")).isEmpty());
 	}
 
 	private String role() {
@@ -269,10 +271,6 @@ class UnusableDatabaseTests {
 
 	private String url(String database) {
 		return "jdbc:postgresql://" + this.server.host() + ":" + this.server.port() + "/" + database;
-	}
-
-	private static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30));
 	}
 
 	/**

@@ -124,7 +124,7 @@ class FencedTransactionTests {
 	void isBoundToTheTermInWhichTheWorkBegan() throws Exception {
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.elector.runIfLeader(() -> {
 			loseTerm();
-			Awaitility.await().atMost(Duration.ofSeconds(30)).until(this.elector::isLeader);
+			Awaitility.await().until(this.elector::isLeader);
 			Thread.interrupted();
 			insertInTransaction("a");
 		}));

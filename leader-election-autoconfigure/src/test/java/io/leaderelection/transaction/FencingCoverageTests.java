@@ -19,7 +19,6 @@ package io.leaderelection.transaction;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -499,7 +498,6 @@ class FencingCoverageTests {
 						Coverage.UNKNOWN);
 				proxy.heal();
 				Awaitility.await()
-					.atMost(Duration.ofSeconds(30))
 					.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage())
 						.containsEntry("transactionManager", Coverage.FENCED));
 			}

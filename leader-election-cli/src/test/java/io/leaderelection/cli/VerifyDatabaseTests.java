@@ -26,7 +26,6 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -71,7 +70,7 @@ class VerifyDatabaseTests {
 
 	@AfterEach
 	void dropDatabase() {
-		Awaitility.await().pollDelay(Duration.ZERO).untilAsserted(this::assertNothingIsLeft);
+		Awaitility.await().untilAsserted(this::assertNothingIsLeft);
 		this.server.execute("DROP DATABASE " + DATABASE + " WITH (FORCE)");
 		this.server.execute("DROP ROLE " + ROLE);
 	}
@@ -118,9 +117,7 @@ class VerifyDatabaseTests {
 			.redirectOutput(output.toFile())
 			.start();
 		try {
-			Awaitility.await()
-				.atMost(Duration.ofMinutes(1))
-				.untilAsserted(() -> assertThat(Files.readString(output)).contains("term commits"));
+			Awaitility.await().untilAsserted(() -> assertThat(Files.readString(output)).contains("term commits"));
 			process.destroy();
 			assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
 			assertThat(process.exitValue()).as(Files.readString(output)).isEqualTo(143);
@@ -193,7 +190,6 @@ class VerifyDatabaseTests {
 		assertUndetermined(verify("--lease=2s"), "session", "no free connection (SQLSTATE 53300)",
 				Obstacle.NO_RESOURCES.action());
 		Awaitility.await()
-			.atMost(Duration.ofSeconds(30))
 			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE usename = '" + ROLE + "'")
 				.isEmpty());
 		assertUndetermined(verify("--store=table"), "schema", "too many connections", Obstacle.NO_RESOURCES.action());
@@ -204,8 +200,6 @@ class VerifyDatabaseTests {
 	void serverThatIsFullWhenANodeConnectsAgain() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--store=table"));
 		Awaitility.await()
-			.atMost(Duration.ofSeconds(30))
-			.pollInterval(Duration.ofMillis(20))
 			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE "
 					+ "'leader-election verify%' AND state = 'idle in transaction' AND now() - state_change > interval '50 ms'"),
 					(pids) -> !pids.isEmpty());
@@ -279,8 +273,6 @@ class VerifyDatabaseTests {
 
 	private int awaitSilentSession() {
 		return Awaitility.await()
-			.atMost(Duration.ofSeconds(30))
-			.pollInterval(Duration.ofMillis(20))
 			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE "
 					+ "'leader-election verify% silent' AND state = 'idle' AND now() - state_change > interval '300 ms'"),
 					(pids) -> !pids.isEmpty())

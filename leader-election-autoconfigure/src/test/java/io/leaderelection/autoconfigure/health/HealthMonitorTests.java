@@ -32,7 +32,6 @@ import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -84,9 +83,9 @@ class HealthMonitorTests {
 		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
 			this.healthy = false;
-			eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
+			Awaitility.await().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
 			this.healthy = true;
-			eventually().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
+			Awaitility.await().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
 		}
 		assertThat(this.store.failures.get()).isGreaterThan(1);
 		assertThat(output).contains("Unexpected failure in a thread of leader election");
@@ -101,16 +100,16 @@ class HealthMonitorTests {
 			return true;
 		});
 		this.healthy = false;
-		eventually().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
+		Awaitility.await().until(() -> all(DefaultLeaderElector::isSuspendedUntilResumed));
 		this.healthy = true;
-		eventually().until(() -> all(LeaderElector::isLeader));
+		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 	}
 
 	@Test
 	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
 		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
-		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
+		Awaitility.await().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(output).contains("Suspending candidacy until health of the test is healthy: it does not answer");
 		int before = this.probes.get();
 		// No check can suspend candidacy again before the assertion
@@ -119,10 +118,10 @@ class HealthMonitorTests {
 			this.watch.start();
 			assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		}
-		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
+		Awaitility.await().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		assertThat(this.probes).hasValue(before);
 		this.answer.countDown();
-		eventually().until(() -> all(LeaderElector::isLeader));
+		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 		assertThat(this.mostUnderWay).hasValue(1);
 	}
 
@@ -130,15 +129,15 @@ class HealthMonitorTests {
 	void answerOfAnEarlierRunDoesNotCount() {
 		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
-		eventually().until(() -> this.underWay.get() == 1);
+		Awaitility.await().until(() -> this.underWay.get() == 1);
 		this.healthy = false;
 		this.watch.stop();
 		this.answer.countDown();
-		eventually().until(() -> this.underWay.get() == 0);
+		Awaitility.await().until(() -> this.underWay.get() == 0);
 		this.healthy = true;
 		this.watch.start();
 		int before = this.probes.get();
-		eventually().until(() -> this.probes.get() > before + 2);
+		Awaitility.await().until(() -> this.probes.get() > before + 2);
 		assertThat(all(DefaultLeaderElector::isSuspendedUntilResumed)).isFalse();
 		assertThat(all((elector) -> elector.statistics().granted() == 1)).isTrue();
 	}
@@ -148,18 +147,18 @@ class HealthMonitorTests {
 	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
 		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
 		this.healthy = false;
-		eventually().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
+		Awaitility.await().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
 		int before = this.probes.get();
-		eventually().until(() -> this.probes.get() > before + 15);
+		Awaitility.await().until(() -> this.probes.get() > before + 15);
 		assertThat(all((elector) -> elector.isSuspendedUntilResumed() && elector.statistics().granted() == 1)).isTrue();
 		assertThat(output).doesNotContain("Resuming candidacy");
 		this.healthy = true;
-		eventually().until(() -> all(LeaderElector::isLeader));
+		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 	}
 
 	private void start(BooleanSupplier health) {
 		this.electors.all().forEach(DefaultLeaderElector::start);
-		eventually().until(() -> all(LeaderElector::isLeader));
+		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 		this.watch = new HealthMonitor(this.electors, health, "health of the test", Duration.ZERO);
 		this.watch.start();
 		this.watch.onApplicationEvent(mock());
@@ -187,10 +186,6 @@ class HealthMonitorTests {
 	private static ElectionSettings settings(String election) {
 		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
 				true);
-	}
-
-	private static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(10));
 	}
 
 	/**

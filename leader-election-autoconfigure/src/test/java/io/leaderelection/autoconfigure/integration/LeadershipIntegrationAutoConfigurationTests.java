@@ -154,7 +154,6 @@ class LeadershipIntegrationAutoConfigurationTests {
 		this.contextRunner.withUserConfiguration(FailingListener.class).run((context) -> {
 			resign(context);
 			Awaitility.await()
-				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(events(context, LeadershipGrantedEvent.class)).hasSize(2));
 			assertThat(events(context, LeadershipEvent.class)).hasSize(3);
 			assertThat(output).contains("A listener of OnRevokedEvent failed (LeadershipContext [role=default,")
@@ -167,9 +166,8 @@ class LeadershipIntegrationAutoConfigurationTests {
 		this.contextRunner.withUserConfiguration(FailingGrantedListener.class)
 			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
 			.run((context) -> {
-				Awaitility.await().atMost(LIMIT).until(context.getBean("led", TestEndpoint.class)::isRunning);
+				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
 				Awaitility.await()
-					.atMost(LIMIT)
 					.untilAsserted(() -> assertThat(output).contains("A listener of LeadershipGrantedEvent failed"));
 			});
 	}
@@ -180,7 +178,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
 			.run((context) -> {
 				TestEndpoint led = context.getBean("led", TestEndpoint.class);
-				Awaitility.await().atMost(LIMIT).until(led::isRunning);
+				Awaitility.await().until(led::isRunning);
 				LeaderElector elector = context.getBean(LeaderElector.class);
 				assertThat(elector.resign()).succeedsWithin(LIMIT).isEqualTo(true);
 				assertThat(led.stops).isOne();
@@ -194,7 +192,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 			.withBean("sound", TestEndpoint.class, () -> new TestEndpoint("default", false))
 			.run((context) -> {
 				TestEndpoint sound = context.getBean("sound", TestEndpoint.class);
-				Awaitility.await().atMost(LIMIT).until(sound::isRunning);
+				Awaitility.await().until(sound::isRunning);
 				LeaderElector elector = context.getBean(LeaderElector.class);
 				assertThat(elector.isLeader()).isTrue();
 				assertThat(context.getBean("broken", TestEndpoint.class).isRunning()).isFalse();
@@ -208,7 +206,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 		this.contextRunner.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
 			.withBean("other", TestEndpoint.class, () -> new TestEndpoint("other", false))
 			.run((context) -> {
-				Awaitility.await().atMost(LIMIT).until(context.getBean("led", TestEndpoint.class)::isRunning);
+				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
 				assertThat(context.getBean("other", TestEndpoint.class).isRunning()).isFalse();
 				assertThat(output).contains("Roles [other] of Spring Integration follow no election, only "
 						+ "{default=[default]}: set leader-election.integration.roles if they should");
@@ -237,9 +235,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 			awaitEvents(parent, "OnGrantedEvent default", "OnGrantedEvent default");
 			resign(context);
 			awaitEvents(context, "OnGrantedEvent default", "OnRevokedEvent default", "OnGrantedEvent default");
-			Awaitility.await()
-				.atMost(LIMIT)
-				.untilAsserted(() -> assertThat(events(parent, LeadershipGrantedEvent.class)).hasSize(3));
+			Awaitility.await().untilAsserted(() -> assertThat(events(parent, LeadershipGrantedEvent.class)).hasSize(3));
 			awaitEvents(parent, "OnGrantedEvent default", "OnGrantedEvent default", "OnRevokedEvent default",
 					"OnGrantedEvent default");
 		}));
@@ -287,14 +283,12 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	private static void resign(ApplicationContext context) {
 		LeaderElector elector = context.getBean(LeaderElectors.class).getDefault();
-		Awaitility.await().atMost(LIMIT).until(elector::isLeader);
+		Awaitility.await().until(elector::isLeader);
 		assertThat(elector.resign()).succeedsWithin(LIMIT).isEqualTo(true);
 	}
 
 	private static void awaitEvents(ApplicationContext context, String... expected) {
-		Awaitility.await()
-			.atMost(LIMIT)
-			.untilAsserted(() -> assertThat(describe(context)).containsExactlyInAnyOrder(expected));
+		Awaitility.await().untilAsserted(() -> assertThat(describe(context)).containsExactlyInAnyOrder(expected));
 	}
 
 	private static Stream<String> describe(ApplicationContext context) {

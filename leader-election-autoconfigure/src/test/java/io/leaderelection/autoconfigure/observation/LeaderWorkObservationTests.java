@@ -278,7 +278,7 @@ class LeaderWorkObservationTests {
 			LocalStore.grant(elector);
 			CompletableFuture<String> result = reports(context).mono().toFuture();
 			LocalStore.revoke(elector, Reason.LEASE_EXPIRED);
-			await().atMost(Duration.ofSeconds(10)).until(result::isDone);
+			await().until(result::isDone);
 			assertObservation().hasBeenStopped()
 				.hasLowCardinalityKeyValue("outcome", "INTERRUPTED")
 				.hasLowCardinalityKeyValue("exception", "NotLeaderException");
@@ -289,7 +289,7 @@ class LeaderWorkObservationTests {
 	void methodThatRunsOnGrantIsObservedOnce() {
 		this.contextRunner.withBean(Warming.class).run((context) -> {
 			assertThat(context.getBean(Warming.class).warmed().await(10, TimeUnit.SECONDS)).isTrue();
-			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());
+			await().untilAsserted(() -> assertObservation().hasBeenStopped());
 		});
 	}
 
@@ -309,7 +309,7 @@ class LeaderWorkObservationTests {
 				.hasHighCardinalityKeyValue("code.namespace", PACKAGE + "LeaderWorkObservationTests.Nightly");
 			this.registry.clear();
 			assertThat(context.getBean(Nightly.class).runReactively().block()).isEqualTo(NAME);
-			await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> assertObservation().hasBeenStopped());
+			await().untilAsserted(() -> assertObservation().hasBeenStopped());
 		});
 	}
 

@@ -146,12 +146,10 @@ abstract class AdvisoryLockFixture {
 
 	CompletableFuture<Acquisition> awaitInQueue(Callable<Acquisition> wait) {
 		CompletableFuture<Acquisition> waiting = start(wait);
-		await().atMost(LONG)
-			.pollInterval(Duration.ofMillis(5))
-			.until(() -> this.server
-				.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = "
-						+ (this.keys.main() & 0xFFFFFFFFL))
-				.equals(List.of("1")));
+		await().until(() -> this.server
+			.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = "
+					+ (this.keys.main() & 0xFFFFFFFFL))
+			.equals(List.of("1")));
 		return waiting;
 	}
 

@@ -231,7 +231,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 		AtomicInteger queries = new AtomicInteger();
 		StoreSession winner = candidate(describing(queries, 1, "53200"));
 		win(winner);
-		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> {
+		await().untilAsserted(() -> {
 			winner.confirm();
 			assertThat(winner.candidates()).hasSize(1);
 		});
@@ -309,7 +309,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 		});
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
 		assertThat(opened).hasSize(1);
-		await().atMost(LONG).until(opened.get(0)::isClosed);
+		await().until(opened.get(0)::isClosed);
 	}
 
 	@Test
@@ -362,16 +362,15 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture {
 		assertThat(winner.probe(Duration.ZERO)).isPositive();
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"
 				+ new SessionNames(this.election).of("node-a") + "'");
-		await().atMost(LONG)
-			.untilAsserted(() -> assertThatExceptionOfType(SessionException.class)
-				.isThrownBy(() -> winner.probe(Duration.ZERO)));
+		await().untilAsserted(
+				() -> assertThatExceptionOfType(SessionException.class).isThrownBy(() -> winner.probe(Duration.ZERO)));
 	}
 
 	@Test
 	void silentSessionIsEndedByTheServerAfterTheLease() throws Exception {
 		StoreSession silent = leader("node-a");
 		StoreSession second = candidate("node-b");
-		await().atMost(LONG).until(() -> second.acquire(Duration.ofMillis(500)) instanceof Won);
+		await().until(() -> second.acquire(Duration.ofMillis(500)) instanceof Won);
 	}
 
 	@Test

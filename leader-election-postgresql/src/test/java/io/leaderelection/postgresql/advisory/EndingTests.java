@@ -63,8 +63,6 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring2")
 class EndingTests {
 
-	private static final Duration LONG = Duration.ofSeconds(20);
-
 	private static final Duration NO_WAIT = Duration.ofMillis(1);
 
 	private static final Duration WAIT = Duration.ofMillis(800);
@@ -251,8 +249,7 @@ class EndingTests {
 					.execute("SELECT pg_advisory_lock(%d, %d)".formatted(this.keys.requestClass(), ElectionKeys.HEAD));
 				waiting = acquire(follower, WAIT);
 				awaitWait(waiting, head());
-				await().pollInterval(Duration.ofMillis(5))
-					.until(() -> System.nanoTime() - start > WAIT.toNanos() * 5 / 8);
+				await().until(() -> System.nanoTime() - start > WAIT.toNanos() * 5 / 8);
 			}
 			assertThat(waiting.get()).isInstanceOf(Held.class);
 			Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
@@ -403,18 +400,14 @@ class EndingTests {
 	}
 
 	private void awaitEnd(int pid) {
-		await().atMost(LONG)
-			.pollInterval(Duration.ofMillis(5))
-			.until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE pid = " + pid).isEmpty());
+		await().until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE pid = " + pid).isEmpty());
 	}
 
 	/**
 	 * Wait until a session waits for a key, or no longer does.
 	 */
 	private void awaitWait(CompletableFuture<Acquisition> waiting, String key) {
-		await().atMost(LONG)
-			.pollInterval(Duration.ofMillis(5))
-			.until(() -> waiting.isDone() || count("NOT granted AND " + key) == 1);
+		await().until(() -> waiting.isDone() || count("NOT granted AND " + key) == 1);
 	}
 
 	private int count(String condition) {

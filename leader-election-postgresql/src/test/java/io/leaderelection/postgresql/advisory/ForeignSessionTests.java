@@ -51,14 +51,13 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
 			Held first = (Held) node.acquire(NO_WAIT);
 			assertThat(first.view().foreign()).as("by one reading").isNull();
-			await().atMost(LONG)
-				.until(() -> new ForeignHolder(foreign.description(), true, false).equals(node.observe().foreign()));
+			await().until(() -> new ForeignHolder(foreign.description(), true, false).equals(node.observe().foreign()));
 			Held second = (Held) node.acquire(NO_WAIT);
 			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true, false));
 			assertThat(second.view().leader()).isNull();
 			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
 		}
-		await().atMost(LONG).until(() -> node.observe().foreign() == null);
+		await().until(() -> node.observe().foreign() == null);
 		win(node);
 		StoreSession other = candidate("node-b");
 		assertThat(other.observe().foreign()).isNull();
@@ -73,13 +72,12 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		StoreSession follower = candidate("follower");
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
 		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
-			await().atMost(LONG)
-				.until(() -> new ForeignHolder(foreign.description(), false, false)
-					.equals(follower.observe().foreign()));
+			await().until(
+					() -> new ForeignHolder(foreign.description(), false, false).equals(follower.observe().foreign()));
 			leader.close();
 			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		}
-		await().atMost(LONG).until(() -> follower.acquire(NO_WAIT) instanceof Won);
+		await().until(() -> follower.acquire(NO_WAIT) instanceof Won);
 	}
 
 	@Test
@@ -87,10 +85,10 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		StoreSession leader = leader("node-a");
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
 			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
-			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			await().until(() -> isNamed(leader, foreign));
 			assertThat(leader.confirm().predecessor()).isNull();
 		}
-		await().atMost(LONG).until(() -> leader.confirm().foreign() == null);
+		await().until(() -> leader.confirm().foreign() == null);
 		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")")) {
 			leader.confirm();
 			assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
@@ -104,7 +102,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 				Foreign foreign = new Foreign("SELECT 1")) {
 			CompletableFuture<Boolean> waiting = start(
 					() -> foreign.execute("SELECT pg_advisory_lock(" + this.keys.fence() + ")"));
-			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			await().until(() -> isNamed(leader, foreign));
 			transaction.close();
 			assertThat(waiting).succeedsWithin(LONG);
 		}
@@ -116,11 +114,11 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)")) {
 			assertThat(win(winner).clear()).isFalse();
 			assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + foreign.pid());
-			await().atMost(LONG).until(() -> isNamed(winner, foreign));
+			await().until(() -> isNamed(winner, foreign));
 			assertThat(winner.confirm().predecessor()).startsWith("the " + foreign.description())
 				.endsWith("a node of this election");
 		}
-		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+		await().until(() -> winner.confirm().predecessor() == null);
 	}
 
 	@ParameterizedTest
@@ -132,7 +130,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 			assertThat(winner.passBarrier(Duration.ofMillis(20)))
 				.isEqualTo("the transaction of the " + foreign.description());
 		}
-		await().atMost(LONG).until(() -> winner.passBarrier(NO_WAIT) == null);
+		await().until(() -> winner.passBarrier(NO_WAIT) == null);
 	}
 
 	@Test
@@ -142,7 +140,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
 				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
 			assertThat(leader.confirm().requested()).isFalse();
-			await().atMost(LONG).until(() -> isNamed(leader, foreign));
+			await().until(() -> isNamed(leader, foreign));
 			assertThat(leader.confirm().requested()).isFalse();
 		}
 	}

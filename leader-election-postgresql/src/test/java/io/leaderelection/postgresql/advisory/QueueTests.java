@@ -101,13 +101,13 @@ class QueueTests extends AdvisoryLockFixture {
 		StoreSession leader = leader("node-a");
 		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
 		execute(waiter.connection(), "SET deadlock_timeout = '250ms'");
-		await().atMost(LONG).until(() -> millisOfWait(leader, waiter) < 500);
+		await().until(() -> millisOfWait(leader, waiter) < 500);
 		execute(waiter.connection(), "RESET deadlock_timeout");
 		for (String setting : List.of("log_min_duration_statement = '200ms'", "log_min_duration_sample = '150ms'")) {
 			execute(waiter.connection(), "SET " + setting);
-			await().atMost(LONG).until(() -> millisOfObservedWait(leader, waiter) < 500);
+			await().until(() -> millisOfObservedWait(leader, waiter) < 500);
 			execute(waiter.connection(), "RESET " + setting.split(" ")[0]);
-			await().atMost(LONG).until(() -> millisOfObservedWait(leader, waiter) > 700);
+			await().until(() -> millisOfObservedWait(leader, waiter) > 700);
 		}
 	}
 

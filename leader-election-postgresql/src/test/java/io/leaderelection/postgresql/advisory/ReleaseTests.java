@@ -67,7 +67,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 		assertThat(won.clear()).isTrue();
 		assertThat(second.confirm().predecessor()).as("the marker").startsWith("the session with pid");
 		first.close();
-		await().atMost(LONG).until(() -> second.confirm().predecessor() == null);
+		await().until(() -> second.confirm().predecessor() == null);
 	}
 
 	@ParameterizedTest
@@ -81,7 +81,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 			assertThat(win(winner).clear()).isFalse();
 			connection.commit();
 		}
-		await().atMost(LONG).until(() -> winner.confirm().predecessor() == null);
+		await().until(() -> winner.confirm().predecessor() == null);
 		assertThat(winner.passBarrier(LONG)).isNull();
 	}
 
@@ -164,7 +164,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 				String.join(", ", Collections.nCopies(cancels, "pg_cancel_backend(pid)")), first);
 		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
 		first.close();
-		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+		await().untilAsserted(() -> assertThat(heldAlone()).isEmpty());
 		assertThat(this.server.log().lines().filter((line) -> line.contains(first.name() + ",ERROR")))
 			.hasSizeLessThan(cancels);
 	}
@@ -197,7 +197,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 		candidate("node-b");
 		CompletableFuture<Boolean> release = releaseInterruptedBy("pg_terminate_backend(pid)", first);
 		assertThat(release).failsWithin(LONG);
-		await().atMost(LONG).untilAsserted(() -> assertThat(heldAlone()).isEmpty());
+		await().untilAsserted(() -> assertThat(heldAlone()).isEmpty());
 	}
 
 	@Test
@@ -240,14 +240,12 @@ class ReleaseTests extends AdvisoryLockFixture {
 	private CompletableFuture<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
 		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
 			CompletableFuture<Boolean> release = start(() -> session.release(true));
-			await().atMost(LONG)
-				.pollDelay(Duration.ZERO)
-				.pollInterval(Duration.ofMillis(5))
-				.until(() -> observer
-					.executeQuery("SELECT " + signal
-							+ " FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
-							+ session.name() + "'")
-					.next());
+			await().until(
+					() -> observer
+						.executeQuery("SELECT " + signal
+								+ " FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND application_name = '"
+								+ session.name() + "'")
+						.next());
 			return release;
 		}
 	}

@@ -153,7 +153,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watching.watch(false).view().candidates()).hasSize(2);
 		this.pool.close();
 		this.pool = this.server.connect();
-		await().pollInterval(Duration.ZERO).pollDelay(Duration.ZERO).until(() -> {
+		await().until(() -> {
 			int before = this.connections.get();
 			watching.watch(false);
 			return this.connections.get() == before;

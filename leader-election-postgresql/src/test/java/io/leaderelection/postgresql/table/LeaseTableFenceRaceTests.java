@@ -73,7 +73,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		// Skipped until then
 		second.release(true);
 		StoreSession third = node("node-c").open();
-		await().atMost(LIMIT).until(() -> {
+		await().until(() -> {
 			second.observe();
 			return third.acquire(NO_WAIT) instanceof Won;
 		});
@@ -88,9 +88,8 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		StoreSession second = node("node-b", PausingSql::new).open();
 		Connection pause = pause();
 		FutureTask<Boolean> taken = start(() -> second.acquire(NO_WAIT) instanceof Won);
-		await().atMost(LIMIT)
-			.until(() -> this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-				.size() == 1);
+		await().until(() -> this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+			.size() == 1);
 		update(change);
 		pause.commit();
 		assertThat(get(taken)).isFalse();
@@ -102,10 +101,9 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 
 	private void awaitPause(Connection connection) throws SQLException {
 		int pid = connection.unwrap(PGConnection.class).getBackendPID();
-		await().atMost(LIMIT)
-			.until(() -> this.server
-				.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = " + pid)
-				.size() == 1);
+		await().until(() -> this.server
+			.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = " + pid)
+			.size() == 1);
 	}
 
 	private long pauseKey() {
@@ -132,8 +130,7 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 			Connection connection = begin(isolation);
 			threads.add(start(() -> race.work(connection)));
 		}
-		await().atMost(Duration.ofMinutes(1))
-			.until(() -> race.passed.get() >= 100 && race.terms.get() >= 20 || race.violations.get() > 0);
+		await().until(() -> race.passed.get() >= 100 && race.terms.get() >= 20 || race.violations.get() > 0);
 		race.ended.set(true);
 		for (FutureTask<Boolean> thread : threads) {
 			get(thread);

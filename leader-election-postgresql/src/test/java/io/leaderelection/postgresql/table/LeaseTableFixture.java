@@ -217,7 +217,7 @@ abstract class LeaseTableFixture {
 
 	static Won awaitWon(StoreSession session) {
 		Won[] won = new Won[1];
-		await().atMost(LIMIT).pollDelay(Duration.ZERO).pollInterval(NO_WAIT).until(() -> {
+		await().until(() -> {
 			won[0] = (session.acquire(NO_WAIT) instanceof Won acquired) ? acquired : null;
 			return won[0] != null;
 		});

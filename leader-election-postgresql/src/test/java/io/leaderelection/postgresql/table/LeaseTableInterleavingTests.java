@@ -215,7 +215,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			session.acquire(NO_WAIT);
 			this.beforeTakeover = () -> proxy.hold(Direction.TO_CLIENT);
 			FutureTask<?> takeover = start(() -> session.acquire(NO_WAIT));
-			await().atMost(LIMIT).until(() -> election("owner IS NOT NULL").equals("t"));
+			await().until(() -> election("owner IS NOT NULL").equals("t"));
 			proxy.reset();
 			proxy.release();
 			assertThatExceptionOfType(Exception.class).isThrownBy(() -> get(takeover))
@@ -272,7 +272,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		Connection transaction = begin();
 		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 		other.clock.advance(LEASE);
-		await().atMost(LIMIT).until(() -> {
+		await().until(() -> {
 			hold(second);
 			return rows("node-a", "token").isEmpty();
 		});

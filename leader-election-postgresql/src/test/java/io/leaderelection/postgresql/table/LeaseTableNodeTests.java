@@ -161,7 +161,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			throw new IllegalStateException("seeded");
 		};
 		FutureTask<?> confirmation = start(leader::confirm);
-		await().atMost(LIMIT).until(() -> this.rounds.get() - before >= 3);
+		await().until(() -> this.rounds.get() - before >= 3);
 		int soon = this.rounds.get();
 		awaitStill(() -> !confirmation.isDone());
 		// After pauses of 200 ms and more
@@ -231,7 +231,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			TestNode node = node(proxy.port());
 			proxy.hold();
 			FutureTask<?> uses = start(() -> node.open("uses"));
-			await().atMost(LIMIT).until(() -> this.connects.get() == 1);
+			await().until(() -> this.connects.get() == 1);
 			FutureTask<?> waits = new FutureTask<>(() -> node.open("waits"));
 			Thread thread = Daemon.start("waits", waits);
 			awaitStill(() -> !waits.isDone());
@@ -556,9 +556,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	private static <T> FutureTask<T> submit(Callable<T> callable) {
 		FutureTask<T> task = new FutureTask<>(callable);
 		Thread thread = Daemon.start("test", task);
-		await().atMost(LIMIT)
-			.pollInterval(NO_WAIT)
-			.until(() -> task.isDone() || thread.getState() == Thread.State.TIMED_WAITING);
+		await().until(() -> task.isDone() || thread.getState() == Thread.State.TIMED_WAITING);
 		return task;
 	}
 

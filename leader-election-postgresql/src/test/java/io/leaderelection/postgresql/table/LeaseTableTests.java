@@ -298,13 +298,13 @@ class LeaseTableTests extends LeaseTableFixture {
 		request(second, new Term(0, 1, won.term().transactionId() - 1), NO_WAIT);
 		assertThat(confirm(node, first).requested()).isFalse();
 		FutureTask<?> request = start(() -> request(second, won.term(), LEASE));
-		await().atMost(LIMIT).until(() -> confirm(node, first).requested());
+		await().until(() -> confirm(node, first).requested());
 		assertThat(first.requester()).isEqualTo("node-b: test");
 		other.clock.advance(LEASE);
 		get(request);
 		assertThat(confirm(node, first).requested()).isFalse();
 		FutureTask<?> obeyed = start(() -> request(second, won.term(), Duration.ofMinutes(1)));
-		await().atMost(LIMIT).until(() -> confirm(node, first).requested());
+		await().until(() -> confirm(node, first).requested());
 		first.release(true);
 		get(obeyed);
 	}
@@ -369,7 +369,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		StoreSession second = follower(other);
 		other.clock.advance(LEASE);
 		String locker = "pid " + transaction.unwrap(PGConnection.class).getBackendPID() + " ";
-		await().atMost(LIMIT).until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
+		await().until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
 		transaction.commit();
 		awaitWon(second);
 		assertThat(second.observe().foreign()).isNull();

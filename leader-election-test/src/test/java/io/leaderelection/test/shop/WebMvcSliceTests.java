@@ -16,8 +16,6 @@
 
 package io.leaderelection.test.shop;
 
-import java.time.Duration;
-
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.test.AutoConfigureTestLeadership;
@@ -78,7 +76,7 @@ class WebMvcSliceTests {
 	void scheduledMethodRunsOnTheLeader() {
 		int before = this.invoices.getReminders();
 		this.leadership.grant();
-		await().atMost(Duration.ofSeconds(10)).until(() -> this.invoices.getReminders() > before);
+		await().until(() -> this.invoices.getReminders() > before);
 	}
 
 	@Nested

@@ -22,6 +22,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.autoconfigure.LeaderElectionDataSource;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -95,7 +96,7 @@ class ConfigurationTests {
 		server.execute("CREATE DATABASE elections");
 		try (Nodes others = new Nodes(OtherDatabase.class)) {
 			Node node = others.start("only").awaitLeader();
-			Node.eventually()
+			Awaitility.await()
 				.until(() -> "not fenced: not on the election database"
 					.equals(node.get("/actuator/leadership").text("/fencing/transactionManager")));
 			assertThat(node.get("/actuator/health").status()).isEqualTo(200);

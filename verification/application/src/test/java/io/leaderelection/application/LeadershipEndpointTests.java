@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.documentation.DocumentedJson;
 import io.leaderelection.documentation.Markdown;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -152,7 +153,7 @@ class LeadershipEndpointTests {
 
 		// Kills its process
 		first.close();
-		Node.eventually().until(() -> List.of(second.role(), third.role()).contains("leader"));
+		Awaitility.await().until(() -> List.of(second.role(), third.role()).contains("leader"));
 		Node next = second.role().equals("leader") ? second : third;
 		Node last = (next == second) ? third : second;
 		awaitViews(observer, next, second, third);

@@ -75,7 +75,7 @@ class LeadershipHealthTests {
 		this.proxy.refuse();
 		this.proxy.reset();
 		for (Node node : List.of(leader, follower)) {
-			Node.eventually().until(() -> node.get("/actuator/health").status() == 503);
+			Awaitility.await().until(() -> node.get("/actuator/health").status() == 503);
 			Http.Answer health = node.get("/actuator/health");
 			assertThat(health.text("/status")).isEqualTo("OUT_OF_SERVICE");
 			assertThat(health.text(COMPONENT + "/status")).isEqualTo("OUT_OF_SERVICE");
@@ -86,10 +86,10 @@ class LeadershipHealthTests {
 		}
 		this.proxy.heal();
 		for (Node node : List.of(leader, follower)) {
-			Node.eventually().until(() -> node.get("/actuator/health").status() == 200);
+			Awaitility.await().until(() -> node.get("/actuator/health").status() == 200);
 			assertThat(node.get("/actuator/health/readiness").status()).isEqualTo(200);
 		}
-		Node.eventually().until(() -> List.of(leader.role(), follower.role()).contains("leader"));
+		Awaitility.await().until(() -> List.of(leader.role(), follower.role()).contains("leader"));
 	}
 
 	@Test
@@ -97,7 +97,7 @@ class LeadershipHealthTests {
 		Node node = startBehindProxy("1h", "only").awaitLeader();
 		this.proxy.refuse();
 		this.proxy.reset();
-		Node.eventually().until(() -> node.get("/actuator/health").text(DETAILS + "/problem") != null);
+		Awaitility.await().until(() -> node.get("/actuator/health").text(DETAILS + "/problem") != null);
 		Awaitility.await()
 			.during(Duration.ofSeconds(1))
 			.atMost(Duration.ofSeconds(10))

@@ -27,6 +27,7 @@ import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.documentation.Markdown;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -69,7 +70,7 @@ class LeadershipMetricsTests {
 		leader.handOver();
 		leader.awaitLeader();
 		// Recorded after the lock is free
-		Node.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(value(former, "leader_election_drain_seconds_count")).isPositive());
 	}
 

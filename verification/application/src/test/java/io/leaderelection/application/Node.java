@@ -20,7 +20,6 @@ import java.time.Duration;
 import java.util.stream.Stream;
 
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -65,7 +64,7 @@ final class Node extends Http implements AutoCloseable {
 	 * Have the leader resign as soon as this node observes another candidate.
 	 */
 	void handOver() {
-		eventually().untilAsserted(() -> assertThat(resign().text("/status")).isEqualTo("requested"));
+		Awaitility.await().untilAsserted(() -> assertThat(resign().text("/status")).isEqualTo("requested"));
 	}
 
 	String role() {
@@ -76,7 +75,7 @@ final class Node extends Http implements AutoCloseable {
 	 * Wait until this node leads.
 	 */
 	Node awaitLeader() {
-		eventually().untilAsserted(() -> assertThat(role()).as("role of '%s'", this.id).isEqualTo("leader"));
+		Awaitility.await().untilAsserted(() -> assertThat(role()).as("role of '%s'", this.id).isEqualTo("leader"));
 		return this;
 	}
 
@@ -88,7 +87,7 @@ final class Node extends Http implements AutoCloseable {
 	}
 
 	void awaitView(Duration limit, Node leader, Node... candidates) {
-		eventually().atMost(limit).untilAsserted(() -> {
+		Awaitility.await().atMost(limit).untilAsserted(() -> {
 			Answer answer = election();
 			assertThat(answer.text("/leader/node")).as("leader as '%s' reports it", this.id).isEqualTo(leader.id());
 			assertThat(answer.texts("/candidates")).as("candidates as '%s' reports them", this.id)
@@ -99,10 +98,6 @@ final class Node extends Http implements AutoCloseable {
 	@Override
 	public void close() {
 		this.end.run();
-	}
-
-	static ConditionFactory eventually() {
-		return Awaitility.await().atMost(LIMIT).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(50));
 	}
 
 }

@@ -18,7 +18,6 @@ package io.leaderelection.application;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -26,6 +25,7 @@ import java.util.stream.Stream;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.Processes;
+import org.awaitility.Awaitility;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ApplicationContextInitializer;
@@ -83,7 +83,7 @@ final class Nodes implements AutoCloseable {
 			.redirectOutput(Path.of("target", this.group + "-" + id + ".txt").toFile())
 			.start();
 		Node node = add(new Node(id, port, () -> process.destroyForcibly().onExit().join()));
-		Node.eventually().atMost(Duration.ofMinutes(1)).ignoreExceptions().until(() -> node.election().status() == 200);
+		Awaitility.await().ignoreExceptions().until(() -> node.election().status() == 200);
 		return node;
 	}
 

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeaderElectors;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -81,10 +82,10 @@ class ProgrammaticUseTests {
 		Node first = two.get(0);
 		Node second = two.get(1);
 		assertThat(first.get("/elections").body()).isEqualTo("[default, reports]");
-		Node.eventually().until(() -> first.get("/reports-leader").body().equals("true"));
-		Node.eventually().until(() -> second.get("/actuator/leadership/reports").texts("/candidates").size() == 2);
+		Awaitility.await().until(() -> first.get("/reports-leader").body().equals("true"));
+		Awaitility.await().until(() -> second.get("/actuator/leadership/reports").texts("/candidates").size() == 2);
 		assertThat(first.post("/reports/resign").body()).isEqualTo("true");
-		Node.eventually().until(() -> second.get("/reports-leader").body().equals("true"));
+		Awaitility.await().until(() -> second.get("/reports-leader").body().equals("true"));
 		assertThat(second.post("/reports/run").body()).isEqualTo("true");
 		assertThat(first.post("/reports/run").body()).isEqualTo("false");
 		assertThat(first.post("/default/run").body()).isEqualTo("true");

@@ -59,7 +59,7 @@ class ResignOverHttpTests {
 		assertThat(follower.post("/orders/count").body()).isEqualTo("skipped");
 		String term = leader.election().text("/term");
 		CompletableFuture<Http.Answer> work = leader.postAndGoOn("/orders/book");
-		Node.eventually().until(() -> "1".equals(leader.election().text("/workInFlight")));
+		Awaitility.await().until(() -> "1".equals(leader.election().text("/workInFlight")));
 
 		Http.Answer answer = follower.resign();
 		assertThat(answer.status()).isEqualTo(200);

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.schedule.DurableSchedule;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -55,12 +56,12 @@ class RunOverHttpTests {
 			assertThat(answer.text("/status")).isEqualTo("requested");
 			assertThat(answer.text("/term")).isEqualTo(leader.election().text("/term"));
 			String expected = Integer.toString(runs);
-			Node.eventually()
+			Awaitility.await()
 				.untilAsserted(
 						() -> assertThat(leader.election().text("/schedules/leap-day/completed")).isEqualTo(expected));
 			assertThat(leader.post("/runs").body()).isEqualTo(expected);
 		}
-		Node.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(leader.post(JOB + "skip").text("/reason"))
 				.isEqualTo("no fire is due, or the job is running"));
 		assertThat(leader.post(JOB + "stop").status()).isEqualTo(400);

@@ -27,7 +27,6 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.WebApplicationType;
@@ -61,10 +60,6 @@ final class LeaseTableNode implements AutoCloseable {
 			.run(Stream.of(properties).map((property) -> "--" + property).toArray(String[]::new));
 	}
 
-	static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(20));
-	}
-
 	<T> T bean(Class<T> type) {
 		return this.context.getBean(type);
 	}
@@ -81,7 +76,7 @@ final class LeaseTableNode implements AutoCloseable {
 	}
 
 	LeaseTableNode awaitLeader() {
-		eventually().until(elector()::isLeader);
+		Awaitility.await().until(elector()::isLeader);
 		return this;
 	}
 
@@ -93,7 +88,7 @@ final class LeaseTableNode implements AutoCloseable {
 	 * Return an event, for which a listener may not have been called yet.
 	 */
 	LeadershipEvent awaitEvent(int number) {
-		eventually().until(() -> this.events.size() > number);
+		Awaitility.await().until(() -> this.events.size() > number);
 		return this.events.get(number);
 	}
 
@@ -102,7 +97,7 @@ final class LeaseTableNode implements AutoCloseable {
 	 * @return why it lost them
 	 */
 	List<Reason> awaitRevocations(int count) {
-		eventually().until(() -> reasons().size() >= count);
+		Awaitility.await().until(() -> reasons().size() >= count);
 		return reasons();
 	}
 

@@ -32,6 +32,7 @@ import io.leaderelection.LeadershipLostException;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -101,7 +102,7 @@ class LeaseTableOperationsTests {
 	void queryShowsTheOwner() throws Exception {
 		LeaseTableNode leader = this.nodes.get(0);
 		LeaseTableNode follower = start();
-		LeaseTableNode.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(lease().get("candidates").toString().split(", "))
 				.containsExactlyInAnyOrder(leader.elector().getNodeId(), follower.elector().getNodeId()));
 		Map<String, Object> lease = lease();
@@ -200,7 +201,7 @@ class LeaseTableOperationsTests {
 		insertNode(token, "gone", 600_000, 4711);
 		this.jdbc.sql("UPDATE leader_election SET owner = ? WHERE election = ?").params(token, election()).update();
 		LeaseTableNode candidate = start();
-		LeaseTableNode.eventually().until(() -> "gone".equals(candidate.leader()));
+		Awaitility.await().until(() -> "gone".equals(candidate.leader()));
 		String statement = query("SET owner = NULL").replace("shop:default", election());
 		assertThat(this.jdbc.sql(statement.replace("4711", "4712")).update()).isZero();
 		assertThat(this.jdbc.sql(statement).update()).isOne();
@@ -253,15 +254,15 @@ class LeaseTableOperationsTests {
 					+ "heartbeat = '-infinity' WHERE token = (SELECT owner FROM leader_election WHERE election = ?)")
 			.param(election())
 			.update();
-		LeaseTableNode.eventually().until(() -> "renamed".equals(follower.leader()));
+		Awaitility.await().until(() -> "renamed".equals(follower.leader()));
 		this.jdbc.sql("UPDATE leader_election SET since = NULL WHERE election = ?").param(election()).update();
 		long beat = beat();
-		LeaseTableNode.eventually().until(() -> beat() > beat + 1);
+		Awaitility.await().until(() -> beat() > beat + 1);
 		assertThat(leader.events()).hasSize(1);
 	}
 
 	private static void awaitFollower(LeaseTableNode follower) {
-		LeaseTableNode.eventually().until(() -> follower.leader() != null);
+		Awaitility.await().until(() -> follower.leader() != null);
 	}
 
 	private long beat() {
@@ -277,7 +278,7 @@ class LeaseTableOperationsTests {
 		try (Connection foreign = lock("SELECT FROM leader_election_node WHERE token = "
 				+ "(SELECT owner FROM leader_election WHERE election = '" + election() + "') FOR UPDATE")) {
 			assertThat(this.nodes.get(0).awaitRevocations(1)).containsExactly(Reason.LEASE_EXPIRED);
-			LeaseTableNode.eventually().until(() -> lease().get("state").equals("stale"));
+			Awaitility.await().until(() -> lease().get("state").equals("stale"));
 			foreign.rollback();
 		}
 		this.nodes.get(0).awaitLeader();
@@ -291,7 +292,7 @@ class LeaseTableOperationsTests {
 			assertThatExceptionOfType(UncategorizedSQLException.class).isThrownBy(() -> runInTransaction(leader, () -> {
 			})).withMessageContaining("is held by the session that has locked its row");
 			long beat = beat();
-			LeaseTableNode.eventually().until(() -> beat() > beat + 1);
+			Awaitility.await().until(() -> beat() > beat + 1);
 			assertThat(lease()).containsEntry("state", "held");
 			assertThat(leader.events()).hasSize(1);
 			foreign.rollback();
@@ -310,7 +311,7 @@ class LeaseTableOperationsTests {
 			locking.execute(statement);
 		}
 		int pid = foreign.unwrap(PGConnection.class).getBackendPID();
-		LeaseTableNode.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(this.jdbc.sql(query("xact_start")).query().listOfRows()).singleElement()
 				.satisfies((row) -> assertThat(row).containsEntry("pid", pid)));
 		return foreign;

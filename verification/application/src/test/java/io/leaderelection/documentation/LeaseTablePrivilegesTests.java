@@ -29,6 +29,7 @@ import java.util.stream.Stream;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.transaction.TransactionFencing;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -124,7 +125,7 @@ class LeaseTablePrivilegesTests {
 	@Test
 	void rolesSufficeForElectionsAndFencedTransactions() throws SQLException {
 		try (LeaseTableNode first = start().awaitLeader(); LeaseTableNode second = start()) {
-			LeaseTableNode.eventually().until(() -> second.leader() != null);
+			Awaitility.await().until(() -> second.leader() != null);
 			assertThat(runInTransaction(first)).isTrue();
 			assertThat(first.elector().statistics().passedFence()).isOne();
 			first.elector().resign();
@@ -228,11 +229,11 @@ class LeaseTablePrivilegesTests {
 				LeaseTableNode second = start();
 				Connection connection = connect(this.application, "secret");
 				Statement statement = connection.createStatement()) {
-			LeaseTableNode.eventually().until(() -> second.leader() != null);
+			Awaitility.await().until(() -> second.leader() != null);
 			connection.setAutoCommit(false);
 			statement.execute("SELECT FROM leader_election FOR SHARE");
 			first.close();
-			LeaseTableNode.eventually().until(() -> second.elector().status().blockedBy() != null);
+			Awaitility.await().until(() -> second.elector().status().blockedBy() != null);
 			assertThat(second.elector().isLeader()).isFalse();
 			connection.rollback();
 			second.awaitLeader();
@@ -246,10 +247,10 @@ class LeaseTablePrivilegesTests {
 				LeaseTableNode second = start();
 				Connection connection = connect(this.stranger, "secret");
 				Statement statement = connection.createStatement()) {
-			LeaseTableNode.eventually().until(() -> second.leader() != null);
+			Awaitility.await().until(() -> second.leader() != null);
 			statement.execute("SELECT pg_advisory_lock_shared(" + keys.candidate() + ")");
 			first.close();
-			LeaseTableNode.eventually()
+			Awaitility.await()
 				.until(() -> String.valueOf(second.elector().status().problem())
 					.contains("leader-election.store=advisory-lock"));
 			assertThat(second.elector().isLeader()).isFalse();

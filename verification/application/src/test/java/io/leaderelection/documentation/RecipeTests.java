@@ -126,14 +126,14 @@ class RecipeTests {
 						"--kubernetes.pod=/pods/second")) {
 			await(first);
 			// The first request of each pod has failed
-			Awaitility.await().atMost(LIMIT).untilAsserted(() -> assertThat(requests).hasSize(4));
+			Awaitility.await().untilAsserted(() -> assertThat(requests).hasSize(4));
 			assertThat(requests).filteredOn((request) -> request.contains("first"))
 				.containsExactly(label("first", "leader"), label("first", "leader"));
 			assertThat(requests).filteredOn((request) -> request.contains("second"))
 				.containsExactly(label("second", "follower"), label("second", "follower"));
 			first.getBean(LeaderElector.class).resign();
 			await(second);
-			Awaitility.await().atMost(LIMIT).until(() -> requests.size() == 6);
+			Awaitility.await().until(() -> requests.size() == 6);
 			assertThat(requests.subList(4, 6)).containsExactly(label("first", "follower"), label("second", "leader"));
 		}
 		finally {

@@ -415,7 +415,7 @@ final class Cluster implements AutoCloseable {
 	 * Wait until that many nodes have a session, each one only, and the others have none.
 	 */
 	Cluster awaitSessions(int count) {
-		Awaitility.await().atMost(LIMIT).pollInterval(Duration.ofMillis(20)).until(() -> {
+		Awaitility.await().until(() -> {
 			List<Integer> sessions = this.nodes.keySet().stream().map((node) -> pids(node).size()).toList();
 			return Collections.max(sessions) == 1 && Collections.frequency(sessions, 1) == count;
 		});
@@ -443,11 +443,7 @@ final class Cluster implements AutoCloseable {
 
 	private <T> T await(Callable<Optional<T>> condition) {
 		try {
-			return Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(5))
-				.until(condition, Optional::isPresent)
-				.orElseThrow();
+			return Awaitility.await().until(condition, Optional::isPresent).orElseThrow();
 		}
 		catch (ConditionTimeoutException ex) {
 			throw new AssertionError("Not within " + LIMIT + ":\n" + describe(), ex);

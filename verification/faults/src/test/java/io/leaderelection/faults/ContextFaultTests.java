@@ -69,8 +69,6 @@ import static org.assertj.core.api.Assertions.assertThatException;
 @Tag("ring2")
 class ContextFaultTests {
 
-	private static final Duration LIMIT = Duration.ofSeconds(30);
-
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	/** How long a watcher reads from a connection of a pool. */
@@ -107,7 +105,7 @@ class ContextFaultTests {
 	void followerClosedWhileItWaitsInTheQueue() {
 		try (ConfigurableApplicationContext leader = start(Node.class)) {
 			ConfigurableApplicationContext follower = start(Node.class);
-			Awaitility.await().atMost(LIMIT).until(() -> !locks("AND NOT granted").isEmpty());
+			Awaitility.await().until(() -> !locks("AND NOT granted").isEmpty());
 			closeWithin(follower, Duration.ZERO);
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> sessions().size() == 1);
 			assertThat(leader.getBean(LeaderElector.class).isLeader()).isTrue();
@@ -127,11 +125,11 @@ class ContextFaultTests {
 			}
 			ConfigurableApplicationContext node = start(proxy.port(), Node.class);
 			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
-			Awaitility.await().atMost(LIMIT).until(() -> proxy.connections() == 1);
+			Awaitility.await().until(() -> proxy.connections() == 1);
 			closeWithin(node, Duration.ZERO);
 			// A session that opens after all is closed at once
 			proxy.heal();
-			Awaitility.await().atMost(LIMIT).until(() -> proxy.connections() == 0);
+			Awaitility.await().until(() -> proxy.connections() == 0);
 			assertThat(this.events).isEmpty();
 		}
 	}
@@ -150,8 +148,6 @@ class ContextFaultTests {
 			// A watcher uses the pool only after the application has
 			pool.getConnection().close();
 			Awaitility.await()
-				.pollInterval(Duration.ofMillis(1))
-				.atMost(LIMIT)
 				.until(() -> pool.getHikariPoolMXBean() != null
 						&& pool.getHikariPoolMXBean().getActiveConnections() == 1);
 			if (closed) {
@@ -163,7 +159,7 @@ class ContextFaultTests {
 			proxy.heal();
 			if (!closed) {
 				Instant healed = Instant.now();
-				Awaitility.await().atMost(LIMIT).until(() -> elector.status().lastConfirmation().isAfter(healed));
+				Awaitility.await().until(() -> elector.status().lastConfirmation().isAfter(healed));
 				assertThat(elector.status().problem())
 					.isEqualTo("is not a candidate: it is configured with candidate=false");
 			}
@@ -176,9 +172,7 @@ class ContextFaultTests {
 		String[] arguments = { "--leader-election.standbys=1", "--leader-election.fail-fast=true" };
 		try (ConfigurableApplicationContext leader = builder(this.server.port(), Node.class).run(arguments);
 				ConfigurableApplicationContext standby = builder(this.server.port(), Node.class).run(arguments)) {
-			Awaitility.await()
-				.atMost(LIMIT)
-				.until(() -> locks("AND mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
+			Awaitility.await().until(() -> locks("AND mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
 			try (ConfigurableApplicationContext watcher = builder(this.server.port(), Node.class).run(arguments)) {
 				ElectionStatus status = watcher.getBean(DefaultLeaderElectors.class).getDefault().status();
 				assertThat(status.watching()).isTrue();
@@ -224,7 +218,7 @@ class ContextFaultTests {
 					.set(event.getApplicationContext()))
 				.run());
 			// It has won, and its start waits for the grant
-			Awaitility.await().atMost(LIMIT).until(() -> !locks("AND granted AND mode = 'ExclusiveLock'").isEmpty());
+			Awaitility.await().until(() -> !locks("AND granted AND mode = 'ExclusiveLock'").isEmpty());
 			closeWithin(prepared.get(), Duration.ofSeconds(3));
 			assertThat(sessions()).isEmpty();
 			starting.handle((result, ex) -> null).get(10, TimeUnit.SECONDS);

@@ -200,8 +200,6 @@ final class DurableFires implements AutoCloseable {
 	Entry awaitFire(Predicate<Entry> condition) {
 		try {
 			return Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(10))
 				.until(() -> this.cluster.nodes()
 					.stream()
 					.flatMap((node) -> node.last(Kind.FIRED).stream())

@@ -120,10 +120,7 @@ class EndingSceneTests {
 			CompletableFuture<Acquisition> waiting = scene.acquire("node-c");
 			String sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = "
 					+ scene.pid("node-c");
-			Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(5))
-				.until(() -> waiting.isDone() || server.query(sleeping).equals(List.of("1")));
+			Awaitility.await().until(() -> waiting.isDone() || server.query(sleeping).equals(List.of("1")));
 			scene.terminate("node-a");
 			return waiting;
 		});
@@ -287,10 +284,7 @@ class EndingSceneTests {
 	}
 
 	private static void await(String query, String answer) {
-		Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(5))
-			.until(() -> server.query(query).equals(List.of(answer)));
+		Awaitility.await().until(() -> server.query(query).equals(List.of(answer)));
 	}
 
 	/**
@@ -347,8 +341,6 @@ class EndingSceneTests {
 			String query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((" + main()
 					+ ") OR (" + head + "))";
 			Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(5))
 				.until(() -> acquisition.isDone() || server.query(query).equals(List.of(Integer.toString(waiting))));
 			return acquisition;
 		}

@@ -256,11 +256,7 @@ final class FencedWriters implements AutoCloseable {
 
 	private <T> T await(String what, Callable<Optional<T>> condition) {
 		try {
-			return Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(10))
-				.until(condition, Optional::isPresent)
-				.orElseThrow();
+			return Awaitility.await().until(condition, Optional::isPresent).orElseThrow();
 		}
 		catch (ConditionTimeoutException ex) {
 			throw new AssertionError("Not within " + LIMIT + ": " + what + "; " + this + "\n"

@@ -178,10 +178,7 @@ class HalfReleasedLocksTests {
 		}
 
 		void awaitSuccessor(Predicate<ElectionStatus> condition) {
-			Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(5))
-				.until(this.successor::status, condition);
+			Awaitility.await().until(this.successor::status, condition);
 		}
 
 		private boolean holds(String key) {

@@ -122,7 +122,6 @@ class LeaseTableScaleTests {
 			DefaultLeaderElectors second = start(server, port, "node-2");
 			this.nodes.add(second);
 			Awaitility.await()
-				.atMost(LIMIT)
 				.until(() -> second.all().stream().allMatch((elector) -> elector.status().leader() != null));
 			long start = System.nanoTime();
 			CompletableFuture<Long> stopped = CompletableFuture
@@ -130,8 +129,6 @@ class LeaseTableScaleTests {
 				.orTimeout(LIMIT.toSeconds(), TimeUnit.SECONDS)
 				.thenApply((none) -> System.nanoTime());
 			Awaitility.await()
-				.atMost(LIMIT)
-				.pollInterval(Duration.ofMillis(1))
 				.failFast("Two nodes lead at once", () -> isLedByBoth(first, second))
 				.until(() -> second.all().stream().allMatch(LeaderElector::isLeader));
 			long end = System.nanoTime();
@@ -163,7 +160,7 @@ class LeaseTableScaleTests {
 	 * share of those of the pooler.
 	 */
 	private static void awaitNodes(PostgreSqlServer server, boolean pooled) {
-		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
+		Awaitility.await().untilAsserted(() -> {
 			assertThat(server.query("SELECT count(*) FROM leader_election_candidate WHERE candidate GROUP BY election"))
 				.hasSize(ELECTIONS)
 				.containsOnly(Integer.toString(NODES));
@@ -172,7 +169,7 @@ class LeaseTableScaleTests {
 	}
 
 	private void awaitLeaders() {
-		Awaitility.await().atMost(LIMIT).until(() -> leaders().stream().allMatch((count) -> count == 1));
+		Awaitility.await().until(() -> leaders().stream().allMatch((count) -> count == 1));
 	}
 
 	/**

@@ -122,7 +122,7 @@ class LeaseTableWatchTests {
 	}
 
 	private void awaitWatchers(int count) {
-		Awaitility.await().atMost(LIMIT).untilAsserted(() -> {
+		Awaitility.await().untilAsserted(() -> {
 			assertThat(this.nodes).filteredOn(Node::isLeader).hasSize(1);
 			assertThat(this.nodes).filteredOn(Node::isWatching).hasSize(count);
 		});

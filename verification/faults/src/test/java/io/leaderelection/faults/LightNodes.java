@@ -195,7 +195,7 @@ final class LightNodes implements AutoCloseable {
 	 * Wait until all nodes have a session.
 	 */
 	LightNodes awaitSessions() {
-		Awaitility.await().atMost(LIMIT).until(() -> sessions() == this.electors.size());
+		Awaitility.await().until(() -> sessions() == this.electors.size());
 		return this;
 	}
 
@@ -214,8 +214,6 @@ final class LightNodes implements AutoCloseable {
 	 */
 	DefaultLeaderElector awaitLeader() {
 		return Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(1))
 			.until(() -> this.electors.stream().filter(this::isSampled).findFirst(), Optional::isPresent)
 			.orElseThrow();
 	}
@@ -294,7 +292,7 @@ final class LightNodes implements AutoCloseable {
 		CompletableFuture
 			.allOf(this.electors.stream().map(DefaultLeaderElector::stop).toArray(CompletableFuture<?>[]::new))
 			.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-		Awaitility.await().atMost(LIMIT).until(() -> sessions() == 0);
+		Awaitility.await().until(() -> sessions() == 0);
 	}
 
 	@Override

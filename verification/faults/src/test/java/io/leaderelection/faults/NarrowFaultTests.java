@@ -72,7 +72,7 @@ class NarrowFaultTests {
 				int reigns = cluster.history().reigns().size();
 				server.stop("immediate");
 				server.startAgain();
-				Awaitility.await().atMost(LIMIT).until(() -> cluster.history().reigns().size() > reigns);
+				Awaitility.await().until(() -> cluster.history().reigns().size() > reigns);
 			});
 		}
 	}
@@ -202,7 +202,6 @@ class NarrowFaultTests {
 			terminateSession(cluster, leader);
 			Term next = cluster.awaitNext(held.requiredTerm()).requiredTerm();
 			Awaitility.await()
-				.atMost(LIMIT)
 				.until(() -> cluster.historyWithRows().rows().stream().anyMatch((row) -> row.term().equals(next)));
 			cluster.verify();
 			leader.command("release");
@@ -282,10 +281,7 @@ class NarrowFaultTests {
 	}
 
 	private static void awaitTrue(PostgreSqlServer server, String sql) {
-		Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(20))
-			.until(() -> server.query(sql).equals(List.of("t")));
+		Awaitility.await().until(() -> server.query(sql).equals(List.of("t")));
 	}
 
 }

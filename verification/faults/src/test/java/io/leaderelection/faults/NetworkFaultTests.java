@@ -227,9 +227,7 @@ class NetworkFaultTests {
 
 	private void awaitOutput(NodeProcess node, String text) {
 		int seen = node.output().size();
-		Awaitility.await()
-			.atMost(Duration.ofSeconds(30))
-			.until(() -> node.output().stream().skip(seen).anyMatch((line) -> line.contains(text)));
+		Awaitility.await().until(() -> node.output().stream().skip(seen).anyMatch((line) -> line.contains(text)));
 	}
 
 	private static TcpProxy proxy(NodeProcess node) {

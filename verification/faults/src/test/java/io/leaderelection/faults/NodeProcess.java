@@ -146,7 +146,6 @@ final class NodeProcess implements AutoCloseable {
 	 */
 	void awaitObserved(NodeProcess leader) {
 		Awaitility.await()
-			.atMost(LIMIT)
 			.until(() -> output().stream()
 				.filter((line) -> line.contains(", leader '"))
 				.reduce((earlier, later) -> later)
@@ -263,7 +262,7 @@ final class NodeProcess implements AutoCloseable {
 	 * Wait until the process has ended and all it has written was read.
 	 */
 	NodeProcess awaitEnd() {
-		Awaitility.await().atMost(LIMIT).until(() -> !this.process.isAlive() && !this.reader.isAlive());
+		Awaitility.await().until(() -> !this.process.isAlive() && !this.reader.isAlive());
 		return this;
 	}
 

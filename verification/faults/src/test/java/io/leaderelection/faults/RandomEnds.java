@@ -158,9 +158,6 @@ final class RandomEnds implements AutoCloseable {
 	 */
 	private void settle(Win leader) {
 		Awaitility.await()
-			.atMost(LIMIT)
-			.pollDelay(Duration.ZERO)
-			.pollInterval(Duration.ofMillis(2))
 			.until(() -> this.contenders.values()
 				.stream()
 				.allMatch((contender) -> contender.node().equals(leader.node()) || contender.isSettled(leader.term())));
@@ -291,11 +288,7 @@ final class RandomEnds implements AutoCloseable {
 			}
 		});
 		String waiting = "SELECT count(*)::text FROM pg_locks WHERE NOT granted AND pid = " + pid;
-		Awaitility.await()
-			.atMost(LIMIT)
-			.pollDelay(Duration.ZERO)
-			.pollInterval(Duration.ofMillis(2))
-			.until(() -> query(waiting).equals("1"));
+		Awaitility.await().until(() -> query(waiting).equals("1"));
 		return visible;
 	}
 
@@ -360,8 +353,6 @@ final class RandomEnds implements AutoCloseable {
 
 	private void awaitEnd(int pid) {
 		Awaitility.await()
-			.atMost(LIMIT)
-			.pollInterval(Duration.ofMillis(5))
 			.until(() -> query("SELECT count(*)::text FROM pg_stat_get_activity(" + pid + ")").equals("0"));
 	}
 

@@ -166,7 +166,7 @@ final class SoakScene {
 	 * survive a crash, and the next fault would find no server.
 	 */
 	void awaitServer() {
-		Awaitility.await().atMost(Duration.ofMinutes(1)).ignoreExceptions().until(() -> {
+		Awaitility.await().ignoreExceptions().until(() -> {
 			try (Connection connection = server().connect()) {
 				return connection.isValid(1);
 			}

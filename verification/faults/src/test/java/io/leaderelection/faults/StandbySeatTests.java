@@ -104,7 +104,6 @@ class StandbySeatTests {
 			long start = System.nanoTime();
 			nodes.kill(leader);
 			DefaultLeaderElector next = Awaitility.await()
-				.pollInterval(Duration.ofMillis(1))
 				.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
 				.until(nodes::awaitLeader, (elector) -> elector != leader);
 			print("leader killed, a standby leads", start);
@@ -129,7 +128,6 @@ class StandbySeatTests {
 			long start = System.nanoTime();
 			dead.forEach(nodes::kill);
 			Awaitility.await()
-				.pollInterval(Duration.ofMillis(10))
 				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
 				.until(() -> nodes.electors()
 					.stream()

@@ -44,10 +44,7 @@ class StartUpFaultTests {
 	void terminated(Moment moment) {
 		try (Cluster cluster = new Cluster(PostgreSqlServer.shared(), LEASE, LONG_DELAY)) {
 			NodeProcess node = cluster.launch();
-			Awaitility.await()
-				.atMost(Duration.ofSeconds(60))
-				.pollInterval(Duration.ofMillis(2))
-				.until(() -> moment.hasCome(cluster, node));
+			Awaitility.await().until(() -> moment.hasCome(cluster, node));
 			long terminated = System.nanoTime();
 			node.signal("TERM");
 			node.awaitEnd();

@@ -109,7 +109,6 @@ class TwoVersionsTests {
 		assertThat(killed).contains(leader);
 		killed.forEach(nodes::kill);
 		Awaitility.await()
-			.pollInterval(Duration.ofMillis(10))
 			.atMost(FaultRuns.LONGEST_WATCH.plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
 			.until(() -> nodes.electors()
 				.stream()
@@ -143,7 +142,6 @@ class TwoVersionsTests {
 
 	private static DefaultLeaderElector awaitOther(LightNodes nodes, DefaultLeaderElector previous) {
 		return Awaitility.await()
-			.pollInterval(Duration.ofMillis(1))
 			.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
 			.until(nodes::awaitLeader, (elector) -> elector != previous);
 	}

@@ -31,6 +31,7 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -128,7 +129,7 @@ abstract class AbstractListenerTests {
 		// Until then, the client has received the next message in advance
 		this.deliveries.await("first has copied copy");
 		elector(first).resign();
-		Deliveries.eventually().until(() -> !elector(first).isLeader());
+		Awaitility.await().until(() -> !elector(first).isLeader());
 		this.deliveries.release();
 		this.deliveries.await("second leads");
 		send(second, this.queue, "last");
@@ -148,7 +149,7 @@ abstract class AbstractListenerTests {
 		work.start();
 		this.deliveries.await("first works");
 		elector(first).resign();
-		Deliveries.eventually().until(() -> !elector(first).isLeader());
+		Awaitility.await().until(() -> !elector(first).isLeader());
 		send(second, this.queue, "next");
 		this.deliveries.await("first has processed next");
 		this.deliveries.release();
@@ -197,12 +198,12 @@ abstract class AbstractListenerTests {
 		SmartLifecycle container = (SmartLifecycle) AopProxyUtils.getSingletonTarget(container(second));
 		container.start();
 		List<String> sent = new ArrayList<>();
-		Deliveries.eventually().until(() -> {
+		Awaitility.await().until(() -> {
 			sent.add("first has processed " + sent.size());
 			send(first, this.queue, String.valueOf(sent.size() - 1));
 			return !container.isRunning();
 		});
-		Deliveries.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(this.deliveries.processed()).containsExactlyInAnyOrderElementsOf(sent));
 	}
 
@@ -211,7 +212,7 @@ abstract class AbstractListenerTests {
 	}
 
 	private void awaitProcessed(int count, String node) {
-		Deliveries.eventually()
+		Awaitility.await()
 			.untilAsserted(() -> assertThat(this.deliveries.processed()).hasSizeGreaterThanOrEqualTo(count));
 		assertThat(this.deliveries.processed().subList(Math.max(0, count - 10), count))
 			.allMatch((event) -> event.startsWith(node + " has processed ") && !event.endsWith("without leadership"))
@@ -228,7 +229,7 @@ abstract class AbstractListenerTests {
 
 	private void resign(ConfigurableApplicationContext leader, ConfigurableApplicationContext other) {
 		assertThat(elector(leader).resign().orTimeout(30, TimeUnit.SECONDS).join()).isTrue();
-		Deliveries.eventually().until(() -> elector(other).isLeader());
+		Awaitility.await().until(() -> elector(other).isLeader());
 	}
 
 	private void endSession(String node) throws SQLException {
@@ -250,7 +251,7 @@ abstract class AbstractListenerTests {
 		create(this.queue + "-first");
 		create(this.queue + "-second");
 		ConfigurableApplicationContext first = start("first");
-		Deliveries.eventually().until(() -> elector(first).isLeader());
+		Awaitility.await().until(() -> elector(first).isLeader());
 		return first;
 	}
 

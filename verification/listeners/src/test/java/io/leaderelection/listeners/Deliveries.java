@@ -16,7 +16,6 @@
 
 package io.leaderelection.listeners;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -26,7 +25,6 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 
 import org.springframework.context.event.EventListener;
 
@@ -94,11 +92,7 @@ class Deliveries {
 	}
 
 	void await(String event) {
-		eventually().untilAsserted(() -> assertThat(this.events).contains(event));
-	}
-
-	static ConditionFactory eventually() {
-		return Awaitility.await().atMost(Duration.ofSeconds(30)).pollInterval(Duration.ofMillis(20));
+		Awaitility.await().untilAsserted(() -> assertThat(this.events).contains(event));
 	}
 
 }

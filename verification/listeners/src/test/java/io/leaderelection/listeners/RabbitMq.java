@@ -20,7 +20,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Map;
 import java.util.stream.Stream;
 
@@ -94,7 +93,7 @@ final class RabbitMq implements AutoCloseable {
 	}
 
 	private void await() {
-		Awaitility.await().atMost(Duration.ofSeconds(60)).ignoreExceptions().until(() -> {
+		Awaitility.await().ignoreExceptions().until(() -> {
 			if (!this.server.isAlive()) {
 				throw new AssertionError("RabbitMQ has ended: " + log());
 			}
