@@ -49,17 +49,14 @@ final class AdvisoryLockFence implements TransactionFence {
 
 	private final ElectionKeys keys;
 
-	private final String statement;
-
 	private final String longestIdle;
 
 	private final int timeoutMillis;
 
 	private volatile @Nullable DatabaseIdentity home;
 
-	AdvisoryLockFence(ElectionKeys keys, Duration lease, String statement) {
+	AdvisoryLockFence(ElectionKeys keys, Duration lease) {
 		this.keys = keys;
-		this.statement = statement;
 		this.longestIdle = lease.toMillis() + "ms";
 		this.timeoutMillis = (int) lease.plus(READ_MARGIN).toMillis();
 	}
@@ -98,7 +95,7 @@ final class AdvisoryLockFence implements TransactionFence {
 
 	private Outcome verify(Connection connection, Term term) throws SQLException {
 		long database;
-		try (PreparedStatement fence = connection.prepareStatement(this.statement)) {
+		try (PreparedStatement fence = connection.prepareStatement(AdvisoryLockSql.FENCE)) {
 			fence.setLong(1, this.keys.fence());
 			fence.setInt(2, this.keys.termClass());
 			fence.setInt(3, ElectionKeys.termObject(term.timeline(), term.transactionId()));

@@ -117,7 +117,7 @@ public class AdvisoryLockStore implements ElectionStore {
 		this.allowSessionPooler = allowSessionPooler;
 		this.source = source;
 		this.names = new SessionNames(settings.election());
-		this.fence = new AdvisoryLockFence(keys, settings.lease(), AdvisoryLockSql.FENCE);
+		this.fence = new AdvisoryLockFence(keys, settings.lease());
 	}
 
 	AdvisoryLockSql sql(ServerInspection server) {
