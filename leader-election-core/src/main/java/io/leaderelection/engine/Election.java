@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One election on one node: its state, which {@link #apply} alone changes, and the
  * requests of other threads. {@link ElectionLoop} is its thread. The package comment
- * describes the whole.
+ * describes the whole. Not final, since seeded mistakes extend it.
  */
-final class Election implements ElectionEffects.Owner {
+class Election implements ElectionEffects.Owner {
 
 	/** About 146 years. */
 	private static final long FOREVER = Long.MAX_VALUE / 2;

@@ -22,9 +22,10 @@ import org.jspecify.annotations.Nullable;
  * Runs tasks one after the other in the order in which they were added. An interrupt
  * reaches the running task, and never a later one. A task waits in a queue that is linked
  * without an allocation: if a lack of memory or threads prevents its execution, it is
- * executed after one that is added later, or after {@link #schedule()}.
+ * executed after one that is added later, or after {@link #schedule()}. Not final, since
+ * seeded mistakes extend it.
  */
-public final class SerialWorker {
+public class SerialWorker {
 
 	private static final Runnable NOTHING = () -> {
 	};
