@@ -44,9 +44,10 @@ public final class ElectionModel {
 
 	/**
 	 * Run a scenario.
-	 * @param arguments the name of the scenario, and the number of schedules
+	 * @param arguments the name of the scenario, the number of schedules, and the mistake
 	 */
 	public static void main(String... arguments) {
+		System.setProperty(Mistake.PROPERTY, arguments[2]);
 		Scenario scenario = Scenario.valueOf(arguments[0]);
 		// Lincheck allows 30 seconds for one schedule, and instruments classes meanwhile
 		try {
@@ -89,21 +90,31 @@ public final class ElectionModel {
 	public enum Scenario {
 
 		/** A grant, a resignation and a loss. */
-		GRANT_AND_LOSS(() -> new OneTerm().run()),
+		GRANT_AND_LOSS(Mistake.STATE_BEFORE_LOCK, () -> new OneTerm().run()),
 
 		/** The end of a hand-over, and a loss. */
-		HAND_OVER_AND_LOSS(() -> new OneTerm().runResigned()),
+		HAND_OVER_AND_LOSS(Mistake.STATE_BEFORE_LOCK, () -> new OneTerm().runResigned()),
 
 		/** Work, a hand-over and a resignation. */
-		WORK_AND_HAND_OVER(() -> new WorkAndHandOver().run()),
+		WORK_AND_HAND_OVER(Mistake.DRAIN_BEFORE_HAND_OVER, () -> new WorkAndHandOver().run()),
 
 		/** Two stops and a start. */
-		STOP_AND_START(() -> new StopAndStart().run());
+		STOP_AND_START(Mistake.LOCK_NOT_REENTRANT, () -> new StopAndStart().run());
+
+		private final Mistake mistake;
 
 		private final Runnable run;
 
-		Scenario(Runnable run) {
+		Scenario(Mistake mistake, Runnable run) {
+			this.mistake = mistake;
 			this.run = run;
+		}
+
+		/**
+		 * Return the mistake that this scenario finds.
+		 */
+		public Mistake mistake() {
+			return this.mistake;
 		}
 
 	}

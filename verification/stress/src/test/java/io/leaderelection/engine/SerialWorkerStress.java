@@ -43,8 +43,7 @@ public final class SerialWorkerStress {
 	}
 
 	private static SerialWorker create(AtomicReference<@Nullable Runnable> scheduled, Interrupter interrupter) {
-		return new SerialWorker(scheduled::set, StressElections.NOTHING,
-				new Interruption(interrupter, Duration.ofHours(1)));
+		return MistakenParts.worker(scheduled::set, new Interruption(interrupter, Duration.ofHours(1)));
 	}
 
 	private static void runScheduled(AtomicReference<@Nullable Runnable> scheduled) {
@@ -52,6 +51,11 @@ public final class SerialWorkerStress {
 		if (run != null) {
 			run.run();
 		}
+	}
+
+	private static boolean isInterruptedSoon() {
+		StressElections.spin();
+		return Thread.currentThread().isInterrupted();
 	}
 
 	/**
@@ -115,16 +119,8 @@ public final class SerialWorkerStress {
 		private boolean second;
 
 		public InterruptAndNextTask() {
-			this.worker.add("first", () -> this.first = Thread.currentThread().isInterrupted(),
-					StressElections.NOTHING);
-			this.worker.add("second", this::lookLate, StressElections.NOTHING);
-		}
-
-		private void lookLate() {
-			for (int i = 0; i < 100; i++) {
-				Thread.onSpinWait();
-			}
-			this.second = Thread.currentThread().isInterrupted();
+			this.worker.add("first", () -> this.first = isInterruptedSoon(), StressElections.NOTHING);
+			this.worker.add("second", () -> this.second = isInterruptedSoon(), StressElections.NOTHING);
 		}
 
 		@Actor
@@ -162,12 +158,13 @@ public final class SerialWorkerStress {
 		private boolean task;
 
 		public InterruptAndIdle() {
-			this.worker.add("task", () -> this.task = Thread.currentThread().isInterrupted(), StressElections.NOTHING);
+			this.worker.add("task", () -> this.task = isInterruptedSoon(), StressElections.NOTHING);
 		}
 
 		@Actor
 		public void run(ZZ_Result result) {
 			runScheduled(this.scheduled);
+			StressElections.spin();
 			result.r2 = Thread.interrupted();
 			result.r1 = this.task;
 		}

@@ -123,6 +123,7 @@ public final class StopStress {
 				throw new IllegalStateException(ex);
 			}
 			result.r1 = this.interrupted;
+			StressElections.spin();
 			result.r2 = Thread.interrupted();
 		}
 
@@ -133,6 +134,7 @@ public final class StopStress {
 		}
 
 		private StoreSession open() {
+			StressElections.spin();
 			this.interrupted = Thread.currentThread().isInterrupted();
 			return this;
 		}

@@ -18,12 +18,15 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
+import io.leaderelection.engine.MistakenParts.Parts;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,9 +110,10 @@ final class StressElections {
 			Consumer<ElectionEvent> listener, Duration drainTimeout) {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofHours(1), Duration.ZERO,
 				drainTimeout, true);
-		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, store, new Watchdog(platform, interrupter),
-				platform, listener, ElectionLog.NONE, Transitions::new)
-			.election();
+		Watchdog watchdog = new Watchdog(platform, interrupter);
+		Election election = MistakenParts.election(new Parts(settings, store, platform, listener, watchdog));
+		election.effects().runBy(new ElectionLoop(election, store, watchdog));
+		return election;
 	}
 
 	static TermLeadership grant(Election election) {
@@ -146,6 +150,15 @@ final class StressElections {
 	}
 
 	/**
+	 * Have something happen meanwhile.
+	 */
+	static void spin() {
+		for (int i = 0; i < 100; i++) {
+			Thread.onSpinWait();
+		}
+	}
+
+	/**
 	 * Interrupts when a test asks for it.
 	 */
 	static class ManualInterrupter extends Interrupter {
@@ -165,6 +178,17 @@ final class StressElections {
 		boolean signal() {
 			// An actor interrupts
 			return true;
+		}
+
+		@Override
+		void interrupt(Thread thread) {
+			MistakenParts.delayInterrupt();
+			super.interrupt(thread);
+		}
+
+		@Override
+		void await(BooleanSupplier made, long limit) {
+			MistakenParts.awaitInterrupt(made, () -> super.await(made, limit));
 		}
 
 	}
@@ -196,6 +220,11 @@ final class StressElections {
 		@Override
 		public Instant now() {
 			return SINCE;
+		}
+
+		@Override
+		public Lock newLock() {
+			return MistakenParts.lock();
 		}
 
 		@Override

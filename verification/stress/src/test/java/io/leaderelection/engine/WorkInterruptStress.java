@@ -55,6 +55,7 @@ public final class WorkInterruptStress {
 		try (Work work = election.gate().enter("job")) {
 			if (work != null) {
 				work.endWith(counts);
+				StressElections.spin();
 				boolean late = over.getAsBoolean();
 				result.r1 = Thread.currentThread().isInterrupted() ? INTERRUPTED : late ? MISSED : RUNS;
 			}
@@ -166,6 +167,7 @@ public final class WorkInterruptStress {
 			try (Work work = this.election.gate().enter("job")) {
 				if (work != null) {
 					StressElections.lose(this.election);
+					StressElections.spin();
 				}
 			}
 			result.r1 = Thread.interrupted();
@@ -173,6 +175,7 @@ public final class WorkInterruptStress {
 
 		@Actor
 		public void interrupt() {
+			StressElections.spin();
 			this.interrupter.interruptAll();
 		}
 
@@ -195,6 +198,7 @@ public final class WorkInterruptStress {
 			Thread.currentThread().interrupt();
 			try (Work work = this.election.gate().enter("job")) {
 				result.r1 = Thread.currentThread().isInterrupted();
+				StressElections.spin();
 			}
 			result.r2 = Thread.interrupted();
 		}
@@ -230,6 +234,7 @@ public final class WorkInterruptStress {
 				if (nested != null) {
 					nested.close();
 				}
+				StressElections.spin();
 				boolean late = this.lost;
 				result.r1 = work != null && late && !Thread.currentThread().isInterrupted();
 			}

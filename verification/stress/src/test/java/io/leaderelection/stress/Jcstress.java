@@ -24,7 +24,9 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.leaderelection.engine.Mistake;
 import io.leaderelection.testsupport.ClassPathProcess;
+import io.leaderelection.testsupport.SourceChange;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,10 +47,13 @@ record Jcstress(int planned, int passed, int failed, int errors, String output) 
 	 * Run tests with one set of options of the JVM and without control of the compiler.
 	 * @param milliseconds the time for one configuration of a test
 	 */
-	static Jcstress runBriefly(@Nullable Path changed, String tests, int milliseconds, Path directory, Duration limit)
+	static Jcstress runBriefly(Mistake mistake, String tests, int milliseconds, Path directory, Duration limit)
 			throws IOException, InterruptedException {
-		return run(changed, tests, List.of("-f", "1", "-iters", "1", "-time", Integer.toString(milliseconds), "-sc",
-				"false", "-jvmArgs", "-Xmx256m"), directory, limit);
+		SourceChange change = mistake.change();
+		return run((change != null) ? change.compile(directory) : null, tests,
+				List.of("-f", "1", "-iters", "1", "-time", Integer.toString(milliseconds), "-sc", "false", "-jvmArgs",
+						"-Xmx256m -D" + Mistake.PROPERTY + "=" + mistake),
+				directory, limit);
 	}
 
 	/**

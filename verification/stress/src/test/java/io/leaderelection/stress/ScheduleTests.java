@@ -23,9 +23,8 @@ import java.util.List;
 
 import io.leaderelection.engine.ElectionModel;
 import io.leaderelection.engine.ElectionModel.Scenario;
+import io.leaderelection.engine.Mistake;
 import io.leaderelection.testsupport.ClassPathProcess;
-import io.leaderelection.testsupport.SourceChange;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -34,9 +33,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The transitions of an election in the schedules of Lincheck: all invariants hold, and
- * one is violated by each seeded mistake.
+ * each scenario finds its {@link Mistake}.
  */
-@Tag("ring2")
+@Tag("ring3")
 class ScheduleTests {
 
 	private static final Path DIRECTORY = Path.of("target", "schedules").toAbsolutePath();
@@ -47,35 +46,24 @@ class ScheduleTests {
 
 	@ParameterizedTest
 	@EnumSource
-	void appliesToSource(Mistake mistake) throws Exception {
-		assertThat(mistake.change.apply()).isNotEmpty();
-	}
-
-	@ParameterizedTest
-	@Tag("ring3")
-	@EnumSource
 	void invariantsHold(Scenario scenario) throws Exception {
-		ClassPathProcess explored = explore(null, scenario, DIRECTORY.resolve(scenario.name()));
+		ClassPathProcess explored = explore(scenario, Mistake.NONE);
 		assertThat(explored.status()).as(explored.output()).isZero();
 	}
 
 	@ParameterizedTest
-	@Tag("ring3")
 	@EnumSource
-	void mistakeIsFound(Mistake mistake) throws Exception {
-		Path directory = DIRECTORY.resolve(mistake.name());
-		Path changed = mistake.change.compile(directory);
-		ClassPathProcess explored = explore(changed, mistake.scenario, directory);
+	void mistakeIsFound(Scenario scenario) throws Exception {
+		ClassPathProcess explored = explore(scenario, scenario.mistake());
 		assertThat(explored.status()).as(explored.output()).isNotZero();
 		assertThat(explored.output()).contains("AssertionError: Expected that");
-		System.out.println(mistake + " was found");
+		System.out.println(scenario.mistake() + " was found by " + scenario);
 	}
 
-	private ClassPathProcess explore(@Nullable Path changed, Scenario scenario, Path directory)
-			throws IOException, InterruptedException {
-		ClassPathProcess explored = exploreOnce(changed, scenario, directory);
+	private ClassPathProcess explore(Scenario scenario, Mistake mistake) throws IOException, InterruptedException {
+		ClassPathProcess explored = exploreOnce(scenario, mistake);
 		for (int attempt = 1; attempt < ATTEMPTS && isFailureOfTheTool(explored.output()); attempt++) {
-			explored = exploreOnce(changed, scenario, directory);
+			explored = exploreOnce(scenario, mistake);
 		}
 		return explored;
 	}
@@ -87,40 +75,10 @@ class ScheduleTests {
 		return output.contains("test has hung");
 	}
 
-	private ClassPathProcess exploreOnce(@Nullable Path changed, Scenario scenario, Path directory)
-			throws IOException, InterruptedException {
-		return ClassPathProcess.run(changed, ElectionModel.class.getName(),
-				List.of(scenario.name(), Integer.toString(SCHEDULES)), directory, Duration.ofHours(12));
-	}
-
-	/**
-	 * A mistake: what is read before the lock, may have changed when it is held.
-	 */
-	private enum Mistake {
-
-		STATE_BEFORE_LOCK_OF_GRANT(Scenario.GRANT_AND_LOSS, SeededMistake.STATE_BEFORE_LOCK),
-
-		STATE_BEFORE_LOCK_OF_HAND_OVER(Scenario.HAND_OVER_AND_LOSS, SeededMistake.STATE_BEFORE_LOCK),
-
-		CHECK_BEFORE_REGISTRATION(Scenario.WORK_AND_HAND_OVER, SeededMistake.CHECK_BEFORE_REGISTRATION.change()),
-
-		NEXT_BEFORE_LOCK(Scenario.STOP_AND_START, new SourceChange("Election", """
-				boolean goesOn = locked(() -> {
-					Participation following = this.next;
-				""", """
-				Participation following = this.next;
-				boolean goesOn = locked(() -> {
-				"""));
-
-		private final Scenario scenario;
-
-		private final SourceChange change;
-
-		Mistake(Scenario scenario, SourceChange change) {
-			this.scenario = scenario;
-			this.change = change;
-		}
-
+	private ClassPathProcess exploreOnce(Scenario scenario, Mistake mistake) throws IOException, InterruptedException {
+		return ClassPathProcess.run(null, ElectionModel.class.getName(),
+				List.of(scenario.name(), Integer.toString(SCHEDULES), mistake.name()),
+				DIRECTORY.resolve(scenario + "-" + mistake), Duration.ofHours(12));
 	}
 
 }
