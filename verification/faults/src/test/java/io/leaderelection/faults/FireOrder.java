@@ -38,8 +38,6 @@ final class FireOrder {
 
 	private final List<Violation> violations = new ArrayList<>();
 
-	private Fire first;
-
 	private long committed;
 
 	/**
@@ -54,7 +52,6 @@ final class FireOrder {
 	}
 
 	void add(Fire fire) {
-		this.first = (this.first != null) ? this.first : fire;
 		Fire last = this.fires.isEmpty() ? null : this.fires.lastEntry().getValue();
 		Fire earlier = this.fires.putIfAbsent(fire.second(), fire);
 		if (earlier != null) {
@@ -79,13 +76,6 @@ final class FireOrder {
 							+ " and " + this.fires.higherEntry(second).getValue())));
 		}
 		return all;
-	}
-
-	/**
-	 * Return the fire that was committed first.
-	 */
-	Fire first() {
-		return this.first;
 	}
 
 	/**

@@ -317,18 +317,26 @@ final class RandomEnds implements AutoCloseable {
 	}
 
 	/**
-	 * The rule that is never broken, and how often the end is recognized.
+	 * Return what must never be: an end that the server has caused, judged as one of the
+	 * client, and an end that is clean without a release.
+	 * @param ends all ends so far
+	 * @param win what was won after the last of them
+	 */
+	static List<String> mistakes(List<End> ends, Win win) {
+		End last = ends.get(ends.size() - 1);
+		return ends.stream().filter((end) -> switch (win.ending()) {
+			case ABANDONED -> end.kind().side == Side.SERVER
+					&& (end == last || win.reply() - end.start() < Contender.TAKEOVER_DELAY.toNanos());
+			case CLEAN -> end == last && end.kind() != Kind.RELEASED;
+			case UNKNOWN -> false;
+		}).map((end) -> win + " after " + end).toList();
+	}
+
+	/**
+	 * Count mistakes, and how often the end is recognized.
 	 */
 	private void judge(End end, Win win) throws SQLException {
-		if (win.ending() == Ending.ABANDONED) {
-			this.ends.stream()
-				.filter((each) -> each.kind().side == Side.SERVER
-						&& (each == end || win.reply() - each.start() < Contender.TAKEOVER_DELAY.toNanos()))
-				.forEach((each) -> this.mistakes.add(win + " after " + each));
-		}
-		if (win.ending() == Ending.CLEAN && end.kind() != Kind.RELEASED) {
-			this.mistakes.add(win + " after " + end);
-		}
+		this.mistakes.addAll(mistakes(this.ends, win));
 		this.counts.computeIfAbsent(end.kind(), (kind) -> new TreeMap<>())
 			.merge(win.ending() + (end.disturbed() ? " (disturbed)" : ""), 1, Integer::sum);
 		Side side = end.kind().side;
@@ -396,9 +404,6 @@ final class RandomEnds implements AutoCloseable {
 		});
 	}
 
-	/**
-	 * What must never be: an end that the server has caused, judged as one of the client.
-	 */
 	List<String> mistakes() {
 		return this.mistakes;
 	}
@@ -513,7 +518,7 @@ final class RandomEnds implements AutoCloseable {
 	 * @param start when it began to end
 	 * @param counters what the server had counted before
 	 */
-	private record End(String node, int pid, Term term, Kind kind, boolean disturbed, long start, String counters) {
+	record End(String node, int pid, Term term, Kind kind, boolean disturbed, long start, String counters) {
 	}
 
 	/**
