@@ -18,7 +18,6 @@ package io.leaderelection.engine;
 
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
 import io.leaderelection.ElectionEvent;
@@ -37,14 +36,39 @@ public final class MistakenElectors {
 			Consumer<ElectionEvent> publisher) {
 		return new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS,
 				(mistake != Mistake.OPEN_FENCE) ? store : withOpenFence(store), new Watchdog(Platform.SYSTEM),
-				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)), transitions(mistake));
+				Platform.SYSTEM, publisher, new ElectionLog(LogFactory.getLog(Election.class)),
+				(known, timings) -> transitions(mistake, known, timings));
 	}
 
-	private static BiFunction<ElectionSettings, ElectionTimings, Transitions> transitions(Mistake mistake) {
+	private static Transitions transitions(Mistake mistake, ElectionSettings settings, ElectionTimings timings) {
 		return switch (mistake) {
-			case ANCHOR_AT_REPLY -> AnchorAtReply::new;
-			case UNLOCK_BEFORE_DRAIN -> UnlockBeforeDrain::new;
-			default -> Transitions::new;
+			case ANCHOR_AT_REPLY -> new Transitions(settings, timings) {
+
+				@Override
+				ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+					return super.grant(state, now, leadership, now.nanos());
+				}
+
+				@Override
+				ElectionState extend(ElectionState state, Moment now, long anchor) {
+					return super.extend(state, now, now.nanos());
+				}
+
+			};
+			case UNLOCK_BEFORE_DRAIN -> new Transitions(settings, timings) {
+
+				@Override
+				boolean isDrained(WorkGate gate) {
+					return true;
+				}
+
+				@Override
+				boolean hasEnded(WorkGate gate, SerialWorker relay) {
+					return true;
+				}
+
+			};
+			default -> new Transitions(settings, timings);
 		};
 	}
 
@@ -59,48 +83,6 @@ public final class MistakenElectors {
 						throw ex.getCause();
 					}
 				});
-	}
-
-	/**
-	 * Takes the time of the reply for the anchor.
-	 */
-	private static final class AnchorAtReply extends Transitions {
-
-		AnchorAtReply(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
-			return super.grant(state, now, leadership, now.nanos());
-		}
-
-		@Override
-		ElectionState extend(ElectionState state, Moment now, long anchor) {
-			return super.extend(state, now, now.nanos());
-		}
-
-	}
-
-	/**
-	 * Takes everything for ended.
-	 */
-	private static final class UnlockBeforeDrain extends Transitions {
-
-		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		boolean isDrained(WorkGate gate) {
-			return true;
-		}
-
-		@Override
-		boolean hasEnded(WorkGate gate, SerialWorker relay) {
-			return true;
-		}
-
 	}
 
 }

@@ -37,219 +37,128 @@ final class SentinelEngines {
 
 	static ObservedTransitions transitions(Sentinel sentinel, ElectionSettings settings, ElectionTimings timings) {
 		return switch (sentinel) {
-			case ANCHOR_AT_REPLY -> new AnchorAtReply(settings, timings);
-			case ENDED_WITHOUT_EVENT -> new EndedWithoutEvent(settings, timings);
-			case EXPIRES_EARLY -> new ExpiresEarly(settings, timings);
-			case TRUST_REVIVED -> new TrustRevived(settings, timings);
-			case LISTENERS_NOT_AWAITED -> new ListenersNotAwaited(settings, timings);
-			case STOP_WITHOUT_LIMIT -> new StopWithoutLimit(settings, timings);
-			case STOP_WITHOUT_TIME -> new StopWithoutTime(settings, timings);
-			case SUSPENSION_IGNORED -> new SuspensionIgnored(settings, timings);
-			case UNLOCK_BEFORE_DRAIN -> new UnlockBeforeDrain(settings, timings);
+			case ANCHOR_AT_REPLY -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+					return super.grant(state, now, leadership, now.nanos());
+				}
+
+				@Override
+				ElectionState extend(ElectionState state, Moment now, long anchor) {
+					return super.extend(state, now, now.nanos());
+				}
+
+			};
+			case ENDED_WITHOUT_EVENT -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState notifyListeners(ElectionState state, Moment now) {
+					return (state.position() instanceof HandingOver handingOver)
+							? state.at(handingOver.afterNotification()) : state;
+				}
+
+			};
+			case EXPIRES_EARLY -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				long trustRemaining(ElectionState state, long now) {
+					return super.trustRemaining(state, now) - settings.trustNanos() / 2;
+				}
+
+			};
+			case TRUST_REVIVED -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState extend(ElectionState state, Moment now, long anchor) {
+					Granted granted = state.granted();
+					return (granted != null) ? state.at(granted.trustedUntil(anchor + settings.trustNanos())) : state;
+				}
+
+				@Override
+				ElectionState expire(ElectionState state, Moment now) {
+					return state;
+				}
+
+			};
+			case LISTENERS_NOT_AWAITED -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				boolean hasEnded(WorkGate gate, SerialWorker relay) {
+					return gate.isDrained();
+				}
+
+			};
+			case STOP_WITHOUT_LIMIT -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				long stopRemaining(ElectionState state, long now) {
+					return Watchdog.NO_DEADLINE;
+				}
+
+			};
+			case STOP_WITHOUT_TIME -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
+					ElectionState stopping = super.stop(state, now, completion);
+					return (stopping != state) ? stopping.stoppingBy(now.nanos()) : state;
+				}
+
+			};
+			case SUSPENSION_IGNORED -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
+					ElectionState wanted = new ElectionState(new Elected(leadership.getTerm(), null, null),
+							state.stopBy(), Map.of(), state.request(), state.view(), state.contact(), state.history());
+					ElectionState granted = super.grant(wanted, now, leadership, anchor);
+					return (granted != wanted) ? granted : state;
+				}
+
+			};
+			case UNLOCK_BEFORE_DRAIN -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				boolean isDrained(WorkGate gate) {
+					return true;
+				}
+
+				@Override
+				boolean hasEnded(WorkGate gate, SerialWorker relay) {
+					return true;
+				}
+
+			};
 			default -> new ObservedTransitions(settings, timings);
 		};
 	}
 
 	static Platform platform(Sentinel sentinel, Scheduler scheduler, Process process, SplittableRandom random) {
 		return switch (sentinel) {
-			case BUSY_WAIT -> new BusyWait(scheduler, process, random);
-			case THREAD_DIES -> new MortalThread(scheduler, process, random);
+			case BUSY_WAIT -> new SimulatedPlatform(scheduler, process, random) {
+
+				@Override
+				public void park(Object blocker, long nanos) {
+					super.park(blocker, Math.min(nanos, 1000));
+				}
+
+			};
+			// The last guard around the loop of the election thread fails like what it
+			// guards
+			case THREAD_DIES -> new SimulatedPlatform(scheduler, process, random) {
+
+				@Override
+				public void park(Object blocker, long nanos) {
+					if (blocker instanceof ElectionLoop && nanos == PAUSE_AFTER_FAILURE) {
+						process.allocate();
+					}
+					super.park(blocker, nanos);
+				}
+
+			};
 			default -> new SimulatedPlatform(scheduler, process, random);
 		};
-	}
-
-	/**
-	 * Takes the time of the reply for the anchor.
-	 */
-	private static final class AnchorAtReply extends ObservedTransitions {
-
-		AnchorAtReply(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
-			return super.grant(state, now, leadership, now.nanos());
-		}
-
-		@Override
-		ElectionState extend(ElectionState state, Moment now, long anchor) {
-			return super.extend(state, now, now.nanos());
-		}
-
-	}
-
-	/**
-	 * Takes everything for ended.
-	 */
-	private static final class UnlockBeforeDrain extends ObservedTransitions {
-
-		UnlockBeforeDrain(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		boolean isDrained(WorkGate gate) {
-			return true;
-		}
-
-		@Override
-		boolean hasEnded(WorkGate gate, SerialWorker relay) {
-			return true;
-		}
-
-	}
-
-	/**
-	 * Takes listeners for settled.
-	 */
-	private static final class ListenersNotAwaited extends ObservedTransitions {
-
-		ListenersNotAwaited(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		boolean hasEnded(WorkGate gate, SerialWorker relay) {
-			return gate.isDrained();
-		}
-
-	}
-
-	private static final class TrustRevived extends ObservedTransitions {
-
-		private final ElectionSettings settings;
-
-		TrustRevived(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-			this.settings = settings;
-		}
-
-		@Override
-		ElectionState extend(ElectionState state, Moment now, long anchor) {
-			Granted granted = state.granted();
-			return (granted != null) ? state.at(granted.trustedUntil(anchor + this.settings.trustNanos())) : state;
-		}
-
-		@Override
-		ElectionState expire(ElectionState state, Moment now) {
-			return state;
-		}
-
-	}
-
-	/**
-	 * Grants to a winner whatever was requested meanwhile.
-	 */
-	private static final class SuspensionIgnored extends ObservedTransitions {
-
-		SuspensionIgnored(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		ElectionState grant(ElectionState state, Moment now, TermLeadership leadership, long anchor) {
-			ElectionState wanted = new ElectionState(new Elected(leadership.getTerm(), null, null), state.stopBy(),
-					Map.of(), state.request(), state.view(), state.contact(), state.history());
-			ElectionState granted = super.grant(wanted, now, leadership, anchor);
-			return (granted != wanted) ? granted : state;
-		}
-
-	}
-
-	private static final class EndedWithoutEvent extends ObservedTransitions {
-
-		EndedWithoutEvent(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		ElectionState notifyListeners(ElectionState state, Moment now) {
-			return (state.position() instanceof HandingOver handingOver) ? state.at(handingOver.afterNotification())
-					: state;
-		}
-
-	}
-
-	private static final class ExpiresEarly extends ObservedTransitions {
-
-		private final long early;
-
-		ExpiresEarly(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-			this.early = settings.trustNanos() / 2;
-		}
-
-		@Override
-		long trustRemaining(ElectionState state, long now) {
-			return super.trustRemaining(state, now) - this.early;
-		}
-
-	}
-
-	private static final class StopWithoutTime extends ObservedTransitions {
-
-		StopWithoutTime(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
-			ElectionState stopping = super.stop(state, now, completion);
-			return (stopping != state) ? stopping.stoppingBy(now.nanos()) : state;
-		}
-
-	}
-
-	private static final class StopWithoutLimit extends ObservedTransitions {
-
-		StopWithoutLimit(ElectionSettings settings, ElectionTimings timings) {
-			super(settings, timings);
-		}
-
-		@Override
-		long stopRemaining(ElectionState state, long now) {
-			return Watchdog.NO_DEADLINE;
-		}
-
-	}
-
-	/**
-	 * The last guard around the loop of the election thread fails like what it guards.
-	 */
-	private static final class MortalThread extends SimulatedPlatform {
-
-		private final Process process;
-
-		MortalThread(Scheduler scheduler, Process process, SplittableRandom random) {
-			super(scheduler, process, random);
-			this.process = process;
-		}
-
-		@Override
-		public void park(Object blocker, long nanos) {
-			if (blocker instanceof ElectionLoop && nanos == PAUSE_AFTER_FAILURE) {
-				this.process.allocate();
-			}
-			super.park(blocker, nanos);
-		}
-
-	}
-
-	/**
-	 * Ends each wait soon, as if for no reason.
-	 */
-	private static final class BusyWait extends SimulatedPlatform {
-
-		BusyWait(Scheduler scheduler, Process process, SplittableRandom random) {
-			super(scheduler, process, random);
-		}
-
-		@Override
-		public void park(Object blocker, long nanos) {
-			super.park(blocker, Math.min(nanos, 1000));
-		}
-
 	}
 
 }
