@@ -16,6 +16,8 @@
 
 package io.leaderelection.simulation;
 
+import java.util.Set;
+
 import io.leaderelection.testsupport.SourceChange;
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  */
 public enum Sentinel {
 
-	/** The product as it is. */
-	NONE,
+	/** The product as it is, of which no check may find anything. */
+	NONE(Check.values()),
 
 	// In statements
 
@@ -170,32 +172,35 @@ public enum Sentinel {
 	REQUEST_WITHOUT_DEADLINE(Check.G6_REQUEST, Store.ADVISORY_LOCK,
 			new SourceChange("Election", "if (this.effects.isRequestOverdue()) {", "if (false) {"));
 
-	private final @Nullable Check check;
+	private final Set<Check> checks;
 
 	private final Store store;
 
 	private final @Nullable SourceChange change;
 
-	Sentinel() {
-		this(null, Store.ADVISORY_LOCK, null);
-	}
-
-	Sentinel(Check check) {
-		this(check, Store.ADVISORY_LOCK);
+	Sentinel(Check... checks) {
+		this(Set.of(checks), Store.ADVISORY_LOCK, null);
 	}
 
 	Sentinel(Check check, Store store) {
 		this(check, store, null);
 	}
 
-	Sentinel(@Nullable Check check, Store store, @Nullable SourceChange change) {
-		this.check = check;
+	Sentinel(Check check, Store store, @Nullable SourceChange change) {
+		this(Set.of(check), store, change);
+	}
+
+	Sentinel(Set<Check> checks, Store store, @Nullable SourceChange change) {
+		this.checks = checks;
 		this.store = store;
 		this.change = change;
 	}
 
-	@Nullable Check check() {
-		return this.check;
+	/**
+	 * Return what may find this sentinel.
+	 */
+	Set<Check> checks() {
+		return this.checks;
 	}
 
 	Store store() {
