@@ -76,10 +76,8 @@ class VerifyDatabaseTests {
 	}
 
 	private void assertNothingIsLeft() {
-		assertThat(this.server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")).containsExactly("0");
-		assertThat(this.server
-			.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election verify%'"))
-			.containsExactly("0");
+		assertThat(this.server.advisoryLocks("true")).isEmpty();
+		assertThat(this.server.sessions("leader-election verify%")).isEmpty();
 	}
 
 	private void assertNoObjectIsLeft() {
@@ -244,7 +242,7 @@ class VerifyDatabaseTests {
 	@Tag("ring3")
 	void silentSessionThatIsEndedTooEarly() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s"));
-		this.server.execute("SELECT pg_terminate_backend(" + awaitSilentSession() + ")");
+		this.server.terminate(awaitSilentSession());
 		assertRefused(verification.get(1, TimeUnit.MINUTES),
 				"| silence | FAILED | A session was ended after a silence of",
 				"another node could lead at the same time");
@@ -255,8 +253,7 @@ class VerifyDatabaseTests {
 	void serverThatIsRestartedDuringTheVerification() throws Exception {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--debug"));
 		awaitSilentSession();
-		this.server.execute(
-				"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election verify%'");
+		this.server.terminate("leader-election verify%");
 		Outcome outcome = verification.get(1, TimeUnit.MINUTES);
 		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
 		assertThat(outcome.output()).contains("Not determined, in the check \"session\": ")
@@ -456,8 +453,7 @@ class VerifyDatabaseTests {
 	}
 
 	private <T> T inDatabase(Use<T> use) {
-		String url = this.server.jdbcUrl().replaceFirst("/[^/]*$", "/" + DATABASE);
-		try (Connection connection = DriverManager.getConnection(url, this.server.username(), this.server.password());
+		try (Connection connection = this.server.connectTo(DATABASE);
 				Statement statement = connection.createStatement()) {
 			return use.apply(statement);
 		}

@@ -30,10 +30,7 @@ class TestDatabase implements ApplicationContextInitializer<ConfigurableApplicat
 	@Override
 	public void initialize(ConfigurableApplicationContext context) {
 		PostgreSqlServer server = PostgreSqlServer.shared();
-		TestPropertyValues
-			.of("spring.datasource.url=" + server.jdbcUrl(), "spring.datasource.username=" + server.username(),
-					"spring.datasource.password=" + server.password())
-			.applyTo(context);
+		TestPropertyValues.of(server.dataSourceProperties()).applyTo(context);
 	}
 
 }

@@ -193,9 +193,7 @@ final class OrdersCluster implements AutoCloseable {
 	}
 
 	void verifyNoSessions() {
-		assertThat(this.server
-			.query("SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'leader-election%'"))
-			.isEmpty();
+		assertThat(this.server.sessions("leader-election%")).isEmpty();
 	}
 
 	/**

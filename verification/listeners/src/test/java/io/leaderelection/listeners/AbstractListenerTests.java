@@ -16,10 +16,6 @@
 
 package io.leaderelection.listeners;
 
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -232,14 +228,9 @@ abstract class AbstractListenerTests {
 		Awaitility.await().until(() -> elector(other).isLeader());
 	}
 
-	private void endSession(String node) throws SQLException {
-		try (Connection connection = DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(),
-				this.server.password());
-				PreparedStatement statement = connection.prepareStatement(
-						"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE ?")) {
-			statement.setString(1, "%" + node + "%");
-			assertThat(statement.executeQuery().next()).isTrue();
-		}
+	private void endSession(String node) {
+		assertThat(this.server.sessions("%" + node + "%")).isNotEmpty();
+		this.server.terminate("%" + node + "%");
 	}
 
 	private static LeaderElector elector(ConfigurableApplicationContext node) {
@@ -259,10 +250,8 @@ abstract class AbstractListenerTests {
 		String[] arguments = Stream
 			.of(Stream.of("spring.application.name=" + this.queue, "leader-election.node-id=" + node,
 					"orders=" + this.queue, "orders.copy=" + this.queue + "-" + node, "spring.artemis.mode=native",
-					"spring.datasource.url=" + this.server.jdbcUrl(),
-					"spring.datasource.username=" + this.server.username(),
-					"spring.datasource.password=" + this.server.password(), "spring.main.banner-mode=off",
-					"leader-election.takeover-delay=0"), Stream.of(this.properties))
+					"spring.main.banner-mode=off", "leader-election.takeover-delay=0"),
+					Stream.of(this.server.dataSourceProperties()), Stream.of(this.properties))
 			.flatMap((source) -> source)
 			.map((property) -> "--" + property)
 			.toArray(String[]::new);

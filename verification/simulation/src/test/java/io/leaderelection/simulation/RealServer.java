@@ -17,7 +17,6 @@
 package io.leaderelection.simulation;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.HashSet;
@@ -59,10 +58,8 @@ public final class RealServer implements ComparedServer {
 
 	@Override
 	public Connection connect(Properties driverSettings) throws SQLException {
-		driverSettings.setProperty("user", SERVER.username());
-		driverSettings.setProperty("password", SERVER.password());
 		driverSettings.setProperty("preferQueryMode", "simple");
-		return DriverManager.getConnection(SERVER.jdbcUrl(), driverSettings);
+		return SERVER.connect(driverSettings);
 	}
 
 	@Override

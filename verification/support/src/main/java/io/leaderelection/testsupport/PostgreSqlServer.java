@@ -31,6 +31,7 @@ import java.util.Properties;
 import javax.sql.DataSource;
 
 import org.awaitility.Awaitility;
+import org.postgresql.PGConnection;
 
 /**
  * A real PostgreSQL for tests: embedded binaries by default, Testcontainers with
@@ -205,7 +206,19 @@ public interface PostgreSqlServer extends AutoCloseable {
 	}
 
 	default String jdbcUrl(int port) {
-		return "jdbc:postgresql://" + host() + ":" + port + "/" + database();
+		return jdbcUrl(port, database());
+	}
+
+	default String jdbcUrl(int port, String database) {
+		return "jdbc:postgresql://" + host() + ":" + port + "/" + database;
+	}
+
+	/**
+	 * The properties of a data source of Spring Boot, as {@code name=value}.
+	 */
+	default String[] dataSourceProperties() {
+		return new String[] { "spring.datasource.url=" + jdbcUrl(), "spring.datasource.username=" + username(),
+				"spring.datasource.password=" + password() };
 	}
 
 	default Connection connect() throws SQLException {
@@ -224,11 +237,39 @@ public interface PostgreSqlServer extends AutoCloseable {
 	 * settings of the driver.
 	 */
 	default Connection connect(int port, Properties settings) throws SQLException {
+		return connect(jdbcUrl(port), username(), settings);
+	}
+
+	/**
+	 * Connect with a role of {@link #createRole}.
+	 */
+	default Connection connectAs(String role, Properties settings) throws SQLException {
+		return connect(jdbcUrl(), role, settings);
+	}
+
+	/**
+	 * Connect to another database.
+	 */
+	default Connection connectTo(String database) throws SQLException {
+		return connect(jdbcUrl(port(), database), username(), new Properties());
+	}
+
+	/**
+	 * Connect by any route, with a role of {@link #createRole} or with that of the tests.
+	 */
+	default Connection connect(String url, String role, Properties settings) throws SQLException {
 		Properties properties = new Properties();
 		properties.putAll(settings);
-		properties.setProperty("user", username());
+		properties.setProperty("user", role);
 		properties.setProperty("password", password());
-		return DriverManager.getConnection(jdbcUrl(port), properties);
+		return DriverManager.getConnection(url, properties);
+	}
+
+	/**
+	 * Create a role that may connect with {@link #password()}.
+	 */
+	default void createRole(String role) {
+		execute("CREATE ROLE " + role + " LOGIN PASSWORD '" + password() + "'");
 	}
 
 	/**
@@ -267,6 +308,92 @@ public interface PostgreSqlServer extends AutoCloseable {
 		catch (SQLException ex) {
 			throw new IllegalStateException(ex);
 		}
+	}
+
+	/**
+	 * Return the processes of sessions.
+	 * @param name their {@code application_name}, or a pattern of it for {@code LIKE}
+	 */
+	default List<Integer> sessions(String name) {
+		return pids("FROM pg_stat_activity WHERE application_name LIKE '" + name + "'");
+	}
+
+	/**
+	 * Return the processes of the sessions that wait for a lock of any kind.
+	 * @param name as for {@link #sessions}
+	 */
+	default List<Integer> blockedSessions(String name) {
+		return pids("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name LIKE '" + name + "'");
+	}
+
+	/**
+	 * Return whether the process of a session is still there.
+	 */
+	default boolean isPresent(int pid) {
+		return !pids("FROM pg_stat_activity WHERE pid = " + pid).isEmpty();
+	}
+
+	/**
+	 * End sessions, and wait until they have ended.
+	 * @param name as for {@link #sessions}
+	 */
+	default void terminate(String name) {
+		sessions(name).forEach(this::terminate);
+	}
+
+	/**
+	 * End a session, and wait until it has ended.
+	 */
+	default void terminate(int pid) {
+		execute("SELECT pg_terminate_backend(" + pid + ", 10000)");
+	}
+
+	/**
+	 * Cancel the statement of a session.
+	 */
+	default void cancel(int pid) {
+		execute("SELECT pg_cancel_backend(" + pid + ")");
+	}
+
+	/**
+	 * Return the processes that hold or await advisory locks, once for each lock.
+	 * @param condition on columns of {@code pg_locks}, such as {@link #key(long)}
+	 */
+	default List<Integer> advisoryLocks(String condition) {
+		return pids("FROM pg_locks WHERE locktype = 'advisory' AND " + condition);
+	}
+
+	private List<Integer> pids(String from) {
+		return query("SELECT pid " + from).stream().map(Integer::valueOf).toList();
+	}
+
+	/**
+	 * The condition for {@link #advisoryLocks} that the lock has this key.
+	 */
+	static String key(long key) {
+		return "objsubid = 1 AND classid = %d AND objid = %d".formatted(key >>> 32, key & 0xFFFFFFFFL);
+	}
+
+	/**
+	 * The condition for {@link #advisoryLocks} that the lock has both of these keys.
+	 */
+	static String key(int first, int second) {
+		return keys(first) + " AND objid = " + Integer.toUnsignedString(second);
+	}
+
+	/**
+	 * The condition for {@link #advisoryLocks} that the lock has two keys, of which this
+	 * is the first.
+	 */
+	static String keys(int first) {
+		return "objsubid = 2 AND classid = " + Integer.toUnsignedString(first);
+	}
+
+	/**
+	 * Return the process of the session that a connection has.
+	 */
+	static int pid(Connection connection) throws SQLException {
+		return connection.unwrap(PGConnection.class).getBackendPID();
 	}
 
 	/**

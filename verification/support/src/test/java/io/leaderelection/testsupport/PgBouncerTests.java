@@ -17,10 +17,10 @@
 package io.leaderelection.testsupport;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Properties;
 
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
@@ -66,15 +66,13 @@ class PgBouncerTests {
 	void settingsArePassed() throws SQLException {
 		try (PgBouncer bouncer = PgBouncer.start(this.server, "session", "server_idle_timeout=1",
 				"server_reset_query=SELECT pg_advisory_unlock_all()")) {
-			String pid;
+			int pid;
 			try (Connection connection = connect(bouncer)) {
-				pid = query(connection, PID);
+				pid = Integer.parseInt(query(connection, PID));
 				query(connection, "SELECT pg_advisory_lock(4711)");
 			}
-			String locks = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = " + pid;
-			Awaitility.await().until(() -> this.server.query(locks).isEmpty());
-			String sessions = "SELECT 1 FROM pg_stat_activity WHERE pid = " + pid;
-			Awaitility.await().until(() -> this.server.query(sessions).isEmpty());
+			Awaitility.await().until(() -> this.server.advisoryLocks("pid = " + pid).isEmpty());
+			Awaitility.await().until(() -> !this.server.isPresent(pid));
 			assertThat(bouncer.log()).contains("server idle timeout");
 		}
 		assertThatIllegalStateException().isThrownBy(() -> PgBouncer.start(this.server, "session", "no_such_setting=1"))
@@ -105,8 +103,7 @@ class PgBouncerTests {
 	}
 
 	private Connection connect(PgBouncer bouncer) throws SQLException {
-		return DriverManager.getConnection(this.server.jdbcUrl(bouncer.port()), this.server.username(),
-				this.server.password());
+		return this.server.connect(bouncer.port(), new Properties());
 	}
 
 	private static String query(Connection connection, String sql) throws SQLException {

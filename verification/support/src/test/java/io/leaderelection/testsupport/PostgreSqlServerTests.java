@@ -18,7 +18,6 @@ package io.leaderelection.testsupport;
 
 import java.net.SocketTimeoutException;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -68,7 +67,7 @@ class PostgreSqlServerTests {
 				server.thaw();
 			}
 			assertThat(server.query("SELECT 1")).containsExactly("1");
-			Awaitility.await().until(() -> !isBackend(pid));
+			Awaitility.await().until(() -> !server.isPresent(pid));
 		}
 	}
 
@@ -108,9 +107,9 @@ class PostgreSqlServerTests {
 			server.signalBackend(pid, "STOP");
 			assertThat(pid(connection)).isNotEqualTo(pid);
 			assertSilent(other);
-			assertThat(isBackend(pid)).isTrue();
+			assertThat(server.isPresent(pid)).isTrue();
 			server.signalBackend(pid, "CONT");
-			Awaitility.await().until(() -> !isBackend(pid));
+			Awaitility.await().until(() -> !server.isPresent(pid));
 		}
 	}
 
@@ -200,16 +199,10 @@ class PostgreSqlServerTests {
 		return Long.parseLong(of.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)").get(0));
 	}
 
-	private static boolean isBackend(int pid) {
-		return !server.query("SELECT 1 FROM pg_stat_activity WHERE pid = " + pid).isEmpty();
-	}
-
 	private static Connection connectWithTimeout() throws SQLException {
 		Properties properties = new Properties();
-		properties.setProperty("user", server.username());
-		properties.setProperty("password", server.password());
 		properties.setProperty("socketTimeout", "1");
-		return DriverManager.getConnection(server.jdbcUrl(), properties);
+		return server.connect(properties);
 	}
 
 	private static int pid(Connection connection) throws SQLException {
