@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.fail;
  * put on the agenda with {@link #at} or scripted in the {@link FakeStore}. No thread
  * plays the watchdog unless the test does.
  */
-final class ElectionFixture {
+class ElectionFixture {
 
 	static final Duration LEASE = Duration.ofSeconds(5);
 
@@ -211,6 +211,17 @@ final class ElectionFixture {
 	 */
 	long checkDeadlines() {
 		return this.run.checkDeadlines();
+	}
+
+	/**
+	 * Let the session end.
+	 */
+	void loseSession() {
+		this.store.fail(FakeStore.Call.PROBE);
+	}
+
+	ElectionStatus status() {
+		return ElectionStatus.of(this.election);
 	}
 
 	boolean isLeader() {

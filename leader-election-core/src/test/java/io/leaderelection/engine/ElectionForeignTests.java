@@ -36,18 +36,14 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
-class ElectionForeignTests {
+class ElectionForeignTests extends ElectionFixture {
 
 	private static final String FOREIGN = "session with pid 4711 ('psql', role 'bob')";
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
 
 	@Test
 	void lockOfAForeignSessionMakesTheElectionUnusableUntilItIsFree(CapturedOutput output) {
 		this.store.foreign = FOREIGN;
-		this.fixture.at(Duration.ofSeconds(5), () -> {
+		at(Duration.ofSeconds(5), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status.leader()).isNull();
@@ -57,14 +53,14 @@ class ElectionForeignTests {
 			assertThat(status.unusable()).isTrue();
 			this.store.foreign = null;
 		});
-		this.fixture.at(Duration.ofSeconds(7), () -> {
+		at(Duration.ofSeconds(7), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.LEADER);
 			assertThat(status.blockedBy()).isNull();
 			assertThat(status.problem()).isNull();
 			assertThat(status.unusable()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds the lock of this election");
 	}
 
@@ -74,7 +70,7 @@ class ElectionForeignTests {
 		this.store.leader = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT,
 				null);
 		this.store.foreign = FOREIGN;
-		this.fixture.at(Duration.ofSeconds(10), () -> {
+		at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.leader()).isEqualTo("node-2");
@@ -84,13 +80,13 @@ class ElectionForeignTests {
 			assertThat(status.unusable()).isFalse();
 			this.store.leader = null;
 		});
-		this.fixture.at(Duration.ofSeconds(18), () -> {
+		at(Duration.ofSeconds(18), () -> {
 			assertThat(status().blockedBy()).isEqualTo(FOREIGN);
 			assertThat(status().unusable()).isTrue();
 			this.store.foreign = null;
 		});
-		this.fixture.at(Duration.ofSeconds(26), () -> assertThat(status().problem()).isNull());
-		this.fixture.stopAt(Duration.ofSeconds(27)).run();
+		at(Duration.ofSeconds(26), () -> assertThat(status().problem()).isNull());
+		stopAt(Duration.ofSeconds(27)).run();
 		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds a lock")
 			.containsOnlyOnce("The " + FOREIGN + " holds the lock");
 	}
@@ -100,7 +96,7 @@ class ElectionForeignTests {
 		this.store.canWatch = true;
 		this.store.foreign = FOREIGN;
 		this.store.foreignBlocks = false;
-		this.fixture.at(Duration.ofSeconds(10), () -> {
+		at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.blockedBy()).isNull();
@@ -108,13 +104,13 @@ class ElectionForeignTests {
 				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
 			assertThat(status.unusable()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		stopAt(Duration.ofSeconds(11)).run();
 	}
 
 	@Test
 	void otherLockOfAForeignSessionIsNamedByTheLeader(CapturedOutput output) {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.store.foreign = FOREIGN);
-		this.fixture.at(Duration.ofSeconds(5), () -> {
+		at(Duration.ofSeconds(1), () -> this.store.foreign = FOREIGN);
+		at(Duration.ofSeconds(5), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.LEADER);
 			assertThat(status.problem())
@@ -122,13 +118,9 @@ class ElectionForeignTests {
 			assertThat(status.unusable()).isFalse();
 			this.store.foreign = null;
 		});
-		this.fixture.at(Duration.ofSeconds(7), () -> assertThat(status().problem()).isNull());
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		at(Duration.ofSeconds(7), () -> assertThat(status().problem()).isNull());
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds a lock of this election");
-	}
-
-	private ElectionStatus status() {
-		return ElectionStatus.of(this.fixture.election);
 	}
 
 }

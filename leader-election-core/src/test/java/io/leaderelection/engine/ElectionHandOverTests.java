@@ -50,15 +50,7 @@ import static org.awaitility.Awaitility.await;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionHandOverTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final FakeTime time = this.fixture.time;
-
-	private final Election election = this.fixture.election;
+class ElectionHandOverTests extends ElectionFixture {
 
 	private @Nullable Work work;
 
@@ -68,69 +60,69 @@ class ElectionHandOverTests {
 
 	@Test
 	void gateIsShutAtOnceWhileTheTermIsTrustedUntilTheWorkHasEnded() {
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), () -> {
 			Leadership leadership = this.election.leadership();
 			this.resignation = this.election.resign("application");
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
 					(handingOver) -> assertThat(handingOver.notified()).isFalse());
 			assertThat(leadership).isNotNull();
 			assertThat(leadership.isCurrent()).isTrue();
 			assertThat(this.work.getLeadership()).isSameAs(leadership);
 		});
-		this.fixture.at(Duration.ofSeconds(4), () -> {
+		at(Duration.ofSeconds(4), () -> {
 			assertThat(this.work.getLeadership().isCurrent()).isTrue();
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+			assertThat(tracedEvents()).containsExactly("granted 1");
 			exit();
 		});
-		this.fixture.at(Duration.ofMillis(4010), () -> assertThat(this.work.getLeadership().isCurrent()).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		at(Duration.ofMillis(4010), () -> assertThat(this.work.getLeadership().isCurrent()).isFalse());
+		stopAt(Duration.ofSeconds(5)).run();
 	}
 
 	@Test
 	void lockIsFreedOnlyAfterTheWorkHasEndedAndThenTheListenersAreDone() {
 		Deque<Runnable> deliveries = new ArrayDeque<>();
-		this.fixture.relay = deliveries::add;
-		this.fixture.at(Duration.ofMillis(100), () -> deliveries.remove().run());
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofSeconds(3), () -> {
+		this.relay = deliveries::add;
+		at(Duration.ofMillis(100), () -> deliveries.remove().run());
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), this::resign);
+		at(Duration.ofSeconds(3), () -> {
 			assertThat(deliveries).isEmpty();
 			exit();
 		});
-		this.fixture.at(Duration.ofSeconds(4), () -> {
+		at(Duration.ofSeconds(4), () -> {
 			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
 					(handingOver) -> assertThat(handingOver.notified()).isTrue());
 			deliveries.remove().run();
-			this.fixture.trace.add("listeners done");
+			this.trace.add("listeners done");
 			assertThat(this.resignation).isNotDone();
 		});
 		this.store.next(Call.RELEASE, () -> assertThat(this.resignation).isNotDone());
-		this.fixture.at(Duration.ofMillis(4100), () -> assertThat(this.resignation).isCompletedWithValue(true));
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1", "work", "resign",
-				"work done", "revoked 1 RESIGNED", "listeners done", "release clean", "close");
+		at(Duration.ofMillis(4100), () -> assertThat(this.resignation).isCompletedWithValue(true));
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "barrier", "granted 1", "work", "resign", "work done",
+				"revoked 1 RESIGNED", "listeners done", "release clean", "close");
 	}
 
 	@Test
 	void resultOfAResignationDoesNotDependOnTheOrderOfThreadsDuringAStop() {
 		Deque<Runnable> lastFirst = new ArrayDeque<>();
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofSeconds(4), () -> {
-			this.fixture.other = lastFirst::push;
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), this::resign);
+		at(Duration.ofSeconds(4), () -> {
+			this.other = lastFirst::push;
 			exit();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		lastFirst.forEach(Runnable::run);
-		assertThat(this.fixture.trace).contains("release clean");
+		assertThat(this.trace).contains("release clean");
 		assertThat(this.resignation).isCompletedWithValue(true);
 	}
 
 	@Test
 	void trustEndsBeforeTheLockIsFreed() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			enter();
 			resign();
 			exit();
@@ -139,60 +131,60 @@ class ElectionHandOverTests {
 			assertThat(this.election.state().position()).isInstanceOf(Position.Ended.class);
 			assertThat(this.work.getLeadership().isCurrent()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).contains("release clean");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).contains("release clean");
 	}
 
 	@Test
 	void confirmationsGoOnDuringTheDrain() {
-		this.fixture.at(Duration.ofMillis(500), this::enter);
-		this.fixture.at(Duration.ofMillis(1500), this::resign);
-		this.fixture.at(Duration.ofMillis(10500), this::exit);
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		at(Duration.ofMillis(500), this::enter);
+		at(Duration.ofMillis(1500), this::resign);
+		at(Duration.ofMillis(10500), this::exit);
+		stopAt(Duration.ofSeconds(11)).run();
 		assertThat(this.store.confirmations).contains(Duration.ofSeconds(2), Duration.ofSeconds(5),
 				Duration.ofSeconds(10));
-		assertThat(this.fixture.traceFrom("work done")).startsWith("work done", "revoked 1 RESIGNED", "release clean");
+		assertThat(traceFrom("work done")).startsWith("work done", "revoked 1 RESIGNED", "release clean");
 	}
 
 	@Test
 	void workIsInterruptedWhenTheDrainTimeoutHasPassedAndTheLockIsFreedAfterTheGrace() {
-		Duration interrupt = Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT);
+		Duration interrupt = Duration.ofSeconds(2).plus(DRAIN_TIMEOUT);
 		Duration end = interrupt.plus(ElectionSettings.GRACE);
-		this.fixture.at(Duration.ofSeconds(1), this::startJob);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(interrupt.minusMillis(1), () -> assertThat(this.job.wasInterrupted()).isFalse());
-		this.fixture.at(interrupt.plusMillis(10), () -> this.job.awaitInterrupt());
-		this.fixture.at(end.minusMillis(1), () -> assertThat(this.fixture.trace).endsWith("revoked 1 RESIGNED"));
-		this.fixture.at(end.plusMillis(10), () -> assertThat(this.resignation).isCompletedWithValue(true));
-		this.fixture.at(Duration.ofSeconds(30), () -> this.job.finish());
-		this.fixture.stopAt(Duration.ofSeconds(31)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release", "close");
+		at(Duration.ofSeconds(1), this::startJob);
+		at(Duration.ofSeconds(2), this::resign);
+		at(interrupt.minusMillis(1), () -> assertThat(this.job.wasInterrupted()).isFalse());
+		at(interrupt.plusMillis(10), () -> this.job.awaitInterrupt());
+		at(end.minusMillis(1), () -> assertThat(this.trace).endsWith("revoked 1 RESIGNED"));
+		at(end.plusMillis(10), () -> assertThat(this.resignation).isCompletedWithValue(true));
+		at(Duration.ofSeconds(30), () -> this.job.finish());
+		stopAt(Duration.ofSeconds(31)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release", "close");
 		assertThat(this.job.leftInterrupted()).isFalse();
 	}
 
 	@Test
 	void hasLeftInGoodOrderIfAllWorkEndedAfterItsInterrupt() {
-		Duration interrupt = Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT);
-		this.fixture.at(Duration.ofSeconds(1), this::startJob);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(interrupt.plusMillis(500), () -> {
+		Duration interrupt = Duration.ofSeconds(2).plus(DRAIN_TIMEOUT);
+		at(Duration.ofSeconds(1), this::startJob);
+		at(Duration.ofSeconds(2), this::resign);
+		at(interrupt.plusMillis(500), () -> {
 			this.job.awaitInterrupt();
 			this.job.finish();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(30)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release clean");
+		stopAt(Duration.ofSeconds(30)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release clean");
 	}
 
 	@Test
 	void nodeIsNoCandidateWhileItsOverdueWorkRuns() {
-		this.fixture.at(Duration.ofSeconds(1), this::startJob);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofSeconds(35), () -> {
-			assertThat(this.fixture.trace).endsWith("release", "close");
+		at(Duration.ofSeconds(1), this::startJob);
+		at(Duration.ofSeconds(2), this::resign);
+		at(Duration.ofSeconds(35), () -> {
+			assertThat(this.trace).endsWith("release", "close");
 			this.job.finish();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(50)).run();
-		assertThat(this.fixture.traceFrom("close")).startsWith("close", "open", "won 2");
+		stopAt(Duration.ofSeconds(50)).run();
+		assertThat(traceFrom("close")).startsWith("close", "open", "won 2");
 	}
 
 	@Test
@@ -200,41 +192,41 @@ class ElectionHandOverTests {
 		CountDownLatch interrupted = new CountDownLatch(1);
 		CountDownLatch finished = new CountDownLatch(1);
 		ExecutorService relayThread = Executors.newSingleThreadExecutor();
-		this.fixture.relay = relayThread;
-		this.fixture.listener = (event) -> {
+		this.relay = relayThread;
+		this.listener = (event) -> {
 			if (event instanceof LeadershipRevokedEvent revoked
 					&& revoked.getReason() == LeadershipRevokedEvent.Reason.RESIGNED) {
 				awaitUninterruptibly(finished, interrupted);
 			}
 		};
-		Duration interrupt = Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT);
-		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> this.fixture.trace.contains("granted 1")));
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(interrupt.minusMillis(1), () -> {
-			await().until(() -> this.fixture.trace.contains("revoked 1 RESIGNED"));
+		Duration interrupt = Duration.ofSeconds(2).plus(DRAIN_TIMEOUT);
+		at(Duration.ofSeconds(1), () -> await().until(() -> this.trace.contains("granted 1")));
+		at(Duration.ofSeconds(2), this::resign);
+		at(interrupt.minusMillis(1), () -> {
+			await().until(() -> this.trace.contains("revoked 1 RESIGNED"));
 			assertThat(interrupted.getCount()).isOne();
 		});
-		this.fixture.at(interrupt.plusMillis(10), () -> awaitUninterruptibly(interrupted, interrupted));
-		this.fixture.at(interrupt.plus(ElectionSettings.GRACE).minusMillis(1),
-				() -> assertThat(this.fixture.trace).doesNotContain("release"));
-		this.fixture.at(Duration.ofSeconds(25), finished::countDown);
-		this.fixture.stopAt(Duration.ofSeconds(26)).run();
+		at(interrupt.plusMillis(10), () -> awaitUninterruptibly(interrupted, interrupted));
+		at(interrupt.plus(ElectionSettings.GRACE).minusMillis(1),
+				() -> assertThat(this.trace).doesNotContain("release"));
+		at(Duration.ofSeconds(25), finished::countDown);
+		stopAt(Duration.ofSeconds(26)).run();
 		relayThread.shutdown();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release", "close");
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release", "close");
 	}
 
 	@Test
 	void storeKnowsOfAResignationButNotOfAStop() {
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-		assertThat(this.fixture.tracedEvents()).contains("revoked 2 STOPPED");
+		at(Duration.ofSeconds(2), this::resign);
+		stopAt(Duration.ofSeconds(20)).run();
+		assertThat(tracedEvents()).contains("revoked 2 STOPPED");
 		assertThat(this.store.resignations).isOne();
 	}
 
 	@Test
 	void workThatWaitsForTheHandOverIsNotWaitedForButIsNotGoodOrder() {
 		CompletableFuture<Boolean> joined = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			new Thread(() -> {
 				try (Work entered = this.election.gate().enter("job")) {
 					joined.complete(this.election.resign("application").join());
@@ -243,243 +235,230 @@ class ElectionHandOverTests {
 			await().until(() -> !this.election.gate().isEmpty() && this.election.gate().isDrained());
 		});
 		this.store.next(Call.RELEASE, () -> assertThat(joined).isNotDone());
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(joined).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true);
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release");
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release");
 	}
 
 	@Test
 	void workThatWaitsWithATimeoutIsNotWaitedForEither() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			enter();
 			resign();
 			assertThatExceptionOfType(TimeoutException.class)
 				.isThrownBy(() -> this.resignation.get(1, TimeUnit.NANOSECONDS));
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.fixture.trace).contains("release");
+		at(Duration.ofSeconds(2), () -> {
+			assertThat(this.trace).contains("release");
 			exit();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
 	void workThatResignsWithoutWaitingIsWaitedFor() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			enter();
 			resign();
 		});
-		this.fixture.at(Duration.ofSeconds(2), this::exit);
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "work done", "revoked 1 RESIGNED",
-				"release clean");
+		at(Duration.ofSeconds(2), this::exit);
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "work done", "revoked 1 RESIGNED", "release clean");
 	}
 
 	@Test
 	void listenerThatWaitsForTheHandOverIsNotWaitedFor() {
 		ExecutorService relayThread = Executors.newSingleThreadExecutor();
-		this.fixture.relay = relayThread;
+		this.relay = relayThread;
 		CompletableFuture<Boolean> joined = new CompletableFuture<>();
-		this.fixture.listener = (event) -> {
+		this.listener = (event) -> {
 			if (event instanceof LeadershipGrantedEvent && !joined.isDone()) {
 				joined.complete(this.election.resign("application").join());
 			}
 		};
-		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> this.election.effects().relay().isSettled()));
-		this.fixture.at(Duration.ofSeconds(2),
-				() -> assertThat(joined).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		at(Duration.ofSeconds(1), () -> await().until(() -> this.election.effects().relay().isSettled()));
+		at(Duration.ofSeconds(2), () -> assertThat(joined).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true));
+		stopAt(Duration.ofSeconds(3)).run();
 		relayThread.shutdown();
 		await().until(relayThread::isTerminated);
-		assertThat(this.fixture.trace).containsSubsequence("granted 1", "release", "close");
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
+		assertThat(this.trace).containsSubsequence("granted 1", "release", "close");
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
 	}
 
 	@Test
 	void whatWasLeftBehindIsNotGoodOrderHoweverLongAgo() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.leadership().recordResidue("a service", null));
-		this.fixture.at(Duration.ofMinutes(1), this::resign);
-		this.fixture.stopAt(Duration.ofSeconds(61)).run();
-		assertThat(this.fixture.trace).contains("release").doesNotContain("release clean");
+		at(Duration.ofSeconds(1), () -> this.election.leadership().recordResidue("a service", null));
+		at(Duration.ofMinutes(1), this::resign);
+		stopAt(Duration.ofSeconds(61)).run();
+		assertThat(this.trace).contains("release").doesNotContain("release clean");
 	}
 
 	@Test
 	void resignationBeforeTheGrantFreesTheLockWithoutEventsAndNotAsGoodOrder() {
 		this.store.ending = Ending.UNKNOWN;
-		this.fixture.at(Duration.ofMillis(50), this::resign);
-		this.fixture.at(Duration.ofMillis(80), () -> assertThat(this.resignation).isCompletedWithValue(true));
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "release", "close", "open");
-		assertThat(this.fixture.events).isEmpty();
+		at(Duration.ofMillis(50), this::resign);
+		at(Duration.ofMillis(80), () -> assertThat(this.resignation).isCompletedWithValue(true));
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "release", "close", "open");
+		assertThat(this.events).isEmpty();
 	}
 
 	@Test
 	void thereIsNothingToResignFromWhileFollowingOrStopped() {
 		this.store.leader = new Holder("node-2", "4711");
 		assertThat(this.election.resign("application")).isCompletedWithValue(false);
-		this.fixture.at(Duration.ofSeconds(1),
-				() -> assertThat(this.election.resign("application")).isCompletedWithValue(false));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		at(Duration.ofSeconds(1), () -> assertThat(this.election.resign("application")).isCompletedWithValue(false));
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.election.resign("application")).isCompletedWithValue(false);
 	}
 
 	@Test
 	void secondResignationIsTheSame() {
-		this.fixture.at(Duration.ofMillis(500), this::enter);
-		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.resign("application")).isNotDone());
-		this.fixture.at(Duration.ofSeconds(3), this::exit);
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
+		at(Duration.ofMillis(500), this::enter);
+		at(Duration.ofSeconds(1), this::resign);
+		at(Duration.ofSeconds(2), () -> assertThat(this.election.resign("application")).isNotDone());
+		at(Duration.ofSeconds(3), this::exit);
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
 	}
 
 	@Test
 	void nodeThatResignedIsACandidateAgainAtOnceWhenAnotherLeads() {
-		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofMillis(1550), () -> this.store.leader = new Holder("node-2", "4711"));
-		this.fixture.at(Duration.ofMillis(1800), () -> assertThat(this.store.waits).hasSizeGreaterThan(1));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		at(Duration.ofSeconds(1), this::resign);
+		at(Duration.ofMillis(1550), () -> this.store.leader = new Holder("node-2", "4711"));
+		at(Duration.ofMillis(1800), () -> assertThat(this.store.waits).hasSizeGreaterThan(1));
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.store.observations).last().isEqualTo(Duration.ofMillis(1550));
 		assertThat(this.store.terms).isOne();
 	}
 
 	@Test
 	void nodeThatResignedIsACandidateAgainAfterALeaseWithoutASuccessor() {
-		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofSeconds(1).plus(ElectionFixture.LEASE).minusMillis(100),
-				() -> assertThat(this.store.terms).isOne());
-		this.fixture.at(Duration.ofSeconds(1).plus(ElectionFixture.LEASE).plusMillis(300),
-				() -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		at(Duration.ofSeconds(1), this::resign);
+		at(Duration.ofSeconds(1).plus(LEASE).minusMillis(100), () -> assertThat(this.store.terms).isOne());
+		at(Duration.ofSeconds(1).plus(LEASE).plusMillis(300), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(this.store.terms).isEqualTo(2);
 	}
 
 	@Test
 	void sessionThatIsLostDuringTheDrainMakesItALoss() {
-		this.fixture.at(Duration.ofSeconds(1), this::startJob);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.at(Duration.ofMillis(3100), () -> {
+		at(Duration.ofSeconds(1), this::startJob);
+		at(Duration.ofSeconds(2), this::resign);
+		at(Duration.ofSeconds(3), () -> loseSession());
+		at(Duration.ofMillis(3100), () -> {
 			assertThat(this.resignation).isCompletedWithValue(false);
 			this.job.awaitInterrupt();
 			this.job.finish();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 SESSION_LOST", "abort");
-		assertThat(this.fixture.tracedEvents()).hasSize(2);
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 SESSION_LOST", "abort");
+		assertThat(tracedEvents()).hasSize(2);
 	}
 
 	@Test
 	void leaseThatLapsesDuringTheDrainMakesItALoss() {
-		this.fixture.at(Duration.ofMillis(500), this::startJob);
-		this.fixture.at(Duration.ofMillis(600), this::resign);
-		this.store.skip(Call.CONFIRM);
-		this.store.skip(Call.CONFIRM);
-		this.store.next(Call.CONFIRM, () -> this.fixture.hang(Duration.ofSeconds(60)));
-		this.fixture.at(ElectionFixture.TRUST.plusMillis(100), () -> {
+		at(Duration.ofMillis(500), this::startJob);
+		at(Duration.ofMillis(600), this::resign);
+		this.store.skip(Call.CONFIRM, 2);
+		this.store.next(Call.CONFIRM, () -> hang(Duration.ofSeconds(60)));
+		at(TRUST.plusMillis(100), () -> {
 			this.job.awaitInterrupt();
 			this.job.finish();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 LEASE_EXPIRED", "abort");
-		assertThat(this.fixture.tracedEvents()).hasSize(2);
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 LEASE_EXPIRED", "abort");
+		assertThat(tracedEvents()).hasSize(2);
 	}
 
 	@Test
 	void sessionThatIsLostWhileListenersRunAddsNoSecondEvent() {
 		Deque<Runnable> deliveries = new ArrayDeque<>();
-		this.fixture.relay = deliveries::add;
-		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		this.relay = deliveries::add;
+		at(Duration.ofSeconds(1), this::resign);
+		at(Duration.ofSeconds(2), () -> {
 			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
 					(handingOver) -> assertThat(handingOver.notified()).isTrue());
-			this.store.next(Call.PROBE, () -> {
-				throw FakeStore.failure();
-			});
+			loseSession();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		deliveries.forEach(Runnable::run);
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED");
-		assertThat(this.fixture.trace).contains("abort").doesNotContain("release", "release clean");
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED");
+		assertThat(this.trace).contains("abort").doesNotContain("release", "release clean");
 	}
 
 	@Test
 	void sessionThatIsLostAtTheReleaseAddsNoSecondEvent() {
-		this.store.next(Call.RELEASE, () -> {
-			throw FakeStore.failure();
-		});
-		this.fixture.at(Duration.ofSeconds(1), this::resign);
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		this.store.fail(Call.RELEASE);
+		at(Duration.ofSeconds(1), this::resign);
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.resignation).isCompletedWithValue(false);
-		assertThat(this.fixture.traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release clean",
-				"abort", "open");
+		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release clean", "abort", "open");
 	}
 
 	@Test
 	void stopHandsOverInTheSameOrder() {
 		CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			this.fixture.trace.add("stop");
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), () -> {
+			this.trace.add("stop");
 			this.election.stop().thenRun(() -> {
-				this.fixture.trace.add("stopped");
+				this.trace.add("stopped");
 				end.complete(null);
 			});
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 		});
-		this.fixture.at(Duration.ofSeconds(3), this::exit);
-		this.fixture.run();
+		at(Duration.ofSeconds(3), this::exit);
+		run();
 		assertThat(end).isCompleted();
-		assertThat(this.fixture.traceFrom("stop")).containsExactly("stop", "work done", "revoked 1 STOPPED",
-				"release clean", "close", "stopped");
+		assertThat(traceFrom("stop")).containsExactly("stop", "work done", "revoked 1 STOPPED", "release clean",
+				"close", "stopped");
 		assertThat(this.election.state().position()).isInstanceOf(Position.Stopped.class);
 	}
 
 	@Test
 	void stopDuringAResignationCompletesItAndKeepsItsReason() {
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.stopAt(Duration.ofSeconds(3));
-		this.fixture.at(Duration.ofSeconds(4), this::exit);
-		this.fixture.run();
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), this::resign);
+		stopAt(Duration.ofSeconds(3));
+		at(Duration.ofSeconds(4), this::exit);
+		run();
 		assertThat(this.resignation).isCompletedWithValue(true);
-		assertThat(this.fixture.traceFrom("resign")).containsExactly("resign", "work done", "revoked 1 RESIGNED",
-				"release clean", "close");
+		assertThat(traceFrom("resign")).containsExactly("resign", "work done", "revoked 1 RESIGNED", "release clean",
+				"close");
 	}
 
 	@Test
 	void stopBeforeTheGrantFreesTheLockWithoutEventsAndNotAsGoodOrder() {
 		this.store.ending = Ending.UNKNOWN;
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.stopAt(Duration.ofMillis(50)).run();
+		CompletableFuture<@Nullable Void> decision = start();
+		stopAt(Duration.ofMillis(50)).run();
 		assertThat(decision).isCompleted();
-		assertThat(this.fixture.trace).containsExactly("open", "won 1", "barrier", "release", "close");
+		assertThat(this.trace).containsExactly("open", "won 1", "barrier", "release", "close");
 	}
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
 	void handOverThatTakesLongNamesItsWorkOnce(CapturedOutput output) {
 		String words = "waits for listeners, services or work: job";
-		this.fixture.at(Duration.ofSeconds(1), this::enter);
-		this.fixture.at(Duration.ofSeconds(2), this::resign);
-		this.fixture.at(Duration.ofMillis(2900), () -> assertThat(output).doesNotContain(words));
-		this.fixture.at(Duration.ofMillis(3100), () -> assertThat(output).contains(words));
-		this.fixture.at(Duration.ofSeconds(6), this::exit);
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		at(Duration.ofSeconds(1), this::enter);
+		at(Duration.ofSeconds(2), this::resign);
+		at(Duration.ofMillis(2900), () -> assertThat(output).doesNotContain(words));
+		at(Duration.ofMillis(3100), () -> assertThat(output).contains(words));
+		at(Duration.ofSeconds(6), this::exit);
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(output).containsOnlyOnce(words);
 	}
 
 	private void enter() {
-		this.fixture.trace.add("work");
+		this.trace.add("work");
 		this.work = this.election.gate().enter("job");
 		assertThat(this.work).isNotNull();
 	}
 
 	private void exit() {
 		this.work.close();
-		this.fixture.trace.add("work done");
+		this.trace.add("work done");
 	}
 
 	private void startJob() {
@@ -487,7 +466,7 @@ class ElectionHandOverTests {
 	}
 
 	private void resign() {
-		this.fixture.trace.add("resign");
+		this.trace.add("resign");
 		this.resignation = this.election.resign("application");
 	}
 

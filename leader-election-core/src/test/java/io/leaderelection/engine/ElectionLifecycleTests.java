@@ -33,15 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionLifecycleTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final FakeTime time = this.fixture.time;
-
-	private final Election election = this.fixture.election;
+class ElectionLifecycleTests extends ElectionFixture {
 
 	@Test
 	void stopWhileFollowingEndsAfterTheWait() {
@@ -50,37 +42,37 @@ class ElectionLifecycleTests {
 			this.store.skip(Call.ACQUIRE);
 		}
 		this.store.next(Call.ACQUIRE, this.election::stop);
-		this.fixture.run();
-		assertThat(this.fixture.trace).containsExactly("open", "close");
+		run();
+		assertThat(this.trace).containsExactly("open", "close");
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(1 + 3 * 800));
 	}
 
 	@Test
 	void stopBetweenTwoWaitsBeginsNoOther() {
 		this.store.leader = new Holder("node-2", "4711");
-		this.fixture.stopAt(Duration.ofMillis(801)).run();
+		stopAt(Duration.ofMillis(801)).run();
 		assertThat(this.store.waits).hasSize(2);
-		assertThat(this.fixture.trace).endsWith("close");
+		assertThat(this.trace).endsWith("close");
 	}
 
 	@Test
 	void lockThatWasWonWhileStoppingIsFreed() {
 		this.store.next(Call.ACQUIRE, this.election::stop);
-		this.fixture.run();
-		assertThat(this.fixture.trace).containsExactly("open", "won 1", "release", "close");
-		assertThat(this.fixture.events).isEmpty();
+		run();
+		assertThat(this.trace).containsExactly("open", "won 1", "release", "close");
+		assertThat(this.events).isEmpty();
 	}
 
 	@Test
 	void stopWhileOpeningInterruptsIt() {
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
+		CompletableFuture<@Nullable Void> decision = start();
 		this.store.next(Call.OPEN, () -> {
 			this.election.stop();
 			assertThat(Thread.currentThread().isInterrupted()).isTrue();
 			throw FakeStore.failure();
 		});
-		this.fixture.run();
-		assertThat(this.fixture.trace).containsExactly("open");
+		run();
+		assertThat(this.trace).containsExactly("open");
 		assertThat(decision).isCompleted();
 		assertThat(this.election.state().position()).isInstanceOf(Position.Stopped.class);
 	}
@@ -88,26 +80,24 @@ class ElectionLifecycleTests {
 	@Test
 	void sessionThatIsOpenedInSpiteOfAStopIsClosed() {
 		this.store.next(Call.OPEN, this.election::stop);
-		this.fixture.run();
-		assertThat(this.fixture.trace).containsExactly("open", "close");
+		run();
+		assertThat(this.trace).containsExactly("open", "close");
 	}
 
 	@Test
 	void stopEndsThePauseBetweenTwoAttempts() {
-		this.store.next(Call.OPEN, () -> {
-			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
-		});
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		this.store.fail(Call.OPEN, new UnusableStoreException("PostgreSQL is too old", "Upgrade", null));
+		stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(1));
-		assertThat(this.fixture.trace).containsExactly("open");
+		assertThat(this.trace).containsExactly("open");
 	}
 
 	@Test
 	void stopEndsThePauseAfterAResignation() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign("application"));
-		this.fixture.stopAt(Duration.ofMillis(2050)).run();
+		at(Duration.ofSeconds(1), () -> this.election.resign("application"));
+		stopAt(Duration.ofMillis(2050)).run();
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(2050));
-		assertThat(this.fixture.trace).endsWith("close", "open", "close");
+		assertThat(this.trace).endsWith("close", "open", "close");
 	}
 
 	@Test
@@ -117,75 +107,73 @@ class ElectionLifecycleTests {
 
 	@Test
 	void stopIsIdempotent() {
-		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(this.election.stop()).isSameAs(this.election.stop()));
-		this.fixture.run();
+		at(Duration.ofSeconds(1), () -> assertThat(this.election.stop()).isSameAs(this.election.stop()));
+		run();
 		assertThat(this.election.stop()).isCompleted();
 	}
 
 	@Test
 	void startOfARunningCampaignIsTheSame() {
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(this.fixture.start()).isSameAs(decision));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofSeconds(1), () -> assertThat(start()).isSameAs(decision));
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void startAfterAStopMakesTheNodeACandidateAgain() {
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		stopAt(Duration.ofSeconds(1)).run();
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofSeconds(2), () -> {
 			assertThat(decision).isCompleted();
-			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2",
-				"revoked 2 STOPPED");
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2", "revoked 2 STOPPED");
 	}
 
 	@Test
 	void startDuringAnUnfinishedStopIsANewCampaignAfterTheOldOne() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			Work work = this.election.gate().enter("job");
 			CompletableFuture<@Nullable Void> end = this.election.stop();
-			CompletableFuture<@Nullable Void> decision = this.fixture.start();
-			this.fixture.at(Duration.ofSeconds(2), () -> {
+			CompletableFuture<@Nullable Void> decision = start();
+			at(Duration.ofSeconds(2), () -> {
 				assertThat(end).isNotDone();
 				assertThat(decision).isNotDone();
-				assertThat(this.fixture.isLeader()).isFalse();
+				assertThat(isLeader()).isFalse();
 				work.close();
 			});
-			this.fixture.at(Duration.ofSeconds(3), () -> {
+			at(Duration.ofSeconds(3), () -> {
 				assertThat(decision).isCompleted();
-				assertThat(this.fixture.isLeader()).isTrue();
+				assertThat(isLeader()).isTrue();
 			});
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.trace).containsSubsequence("revoked 1 STOPPED", "release clean", "close", "open");
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2",
-				"revoked 2 STOPPED");
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.trace).containsSubsequence("revoked 1 STOPPED", "release clean", "close", "open");
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2", "revoked 2 STOPPED");
 	}
 
 	@Test
 	void stopBeforeTheThreadRunsOpensNoSession() {
-		this.fixture.start();
+		start();
 		this.election.stop();
-		this.fixture.run();
-		assertThat(this.fixture.trace).isEmpty();
+		run();
+		assertThat(this.trace).isEmpty();
 	}
 
 	@Test
 	void stopOfACampaignThatWaitsForAnotherStopsBoth() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			Work work = this.election.gate().enter("job");
 			this.election.stop();
-			this.fixture.start();
+			start();
 			CompletableFuture<@Nullable Void> end = this.election.stop();
-			this.fixture.at(Duration.ofSeconds(2), () -> {
+			at(Duration.ofSeconds(2), () -> {
 				assertThat(end).isNotDone();
 				work.close();
 			});
 		});
-		this.fixture.run();
+		run();
 		assertThat(this.store.openings).containsExactly(Duration.ZERO);
 		assertThat(this.election.stop()).isCompleted();
 		assertThat(this.election.state().position()).isInstanceOf(Position.Stopped.class);
@@ -193,11 +181,10 @@ class ElectionLifecycleTests {
 
 	@Test
 	void resignationDoesNotOutliveARestart() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign("application"));
-		this.fixture.stopAt(Duration.ofMillis(1100)).run();
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED", "granted 2",
-				"revoked 2 STOPPED");
+		at(Duration.ofSeconds(1), () -> this.election.resign("application"));
+		stopAt(Duration.ofMillis(1100)).run();
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED", "granted 2", "revoked 2 STOPPED");
 	}
 
 }

@@ -39,19 +39,13 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionLimitsTests {
+class ElectionLimitsTests extends ElectionFixture {
 
 	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
 			NodeProfile.DEFAULT, null);
 
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
 			new Candidate("node-2", "pid 2"));
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final Election election = this.fixture.election;
 
 	private Work work;
 
@@ -61,31 +55,31 @@ class ElectionLimitsTests {
 	void releaseAfterALongDrainIsNotCut() {
 		stopWithWorkUntil(Duration.ofSeconds(6));
 		this.store.next(Call.RELEASE, () -> {
-			this.fixture.checkDeadlines();
-			assertThat(this.fixture.trace).doesNotContain("abort");
-			this.fixture.time.advance(Duration.ofSeconds(1));
-			this.fixture.checkDeadlines();
-			assertThat(this.fixture.trace).doesNotContain("abort");
+			checkDeadlines();
+			assertThat(this.trace).doesNotContain("abort");
+			this.time.advance(Duration.ofSeconds(1));
+			checkDeadlines();
+			assertThat(this.trace).doesNotContain("abort");
 		});
-		this.fixture.run();
-		assertThat(this.fixture.trace).contains("release clean").doesNotContain("abort");
+		run();
+		assertThat(this.trace).contains("release clean").doesNotContain("abort");
 	}
 
 	@Test
 	void releaseAfterALongDrainIsCutWhenItHangs() {
 		stopWithWorkUntil(Duration.ofSeconds(6));
-		this.store.next(Call.RELEASE, () -> this.fixture.hang(Duration.ofSeconds(60)));
-		this.fixture.run();
-		assertThat(this.fixture.trace).contains("abort");
-		assertThat(this.fixture.time.elapsed()).isBetween(Duration.ofSeconds(7), Duration.ofSeconds(10));
+		this.store.next(Call.RELEASE, () -> hang(Duration.ofSeconds(60)));
+		run();
+		assertThat(this.trace).contains("abort");
+		assertThat(this.time.elapsed()).isBetween(Duration.ofSeconds(7), Duration.ofSeconds(10));
 	}
 
 	private void stopWithWorkUntil(Duration end) {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
 			this.election.stop();
 		});
-		this.fixture.at(end, () -> this.work.close());
+		at(end, () -> this.work.close());
 	}
 
 	@ParameterizedTest
@@ -113,52 +107,47 @@ class ElectionLimitsTests {
 
 	@Test
 	void resignationOfALeaderThatIsCutOffIsFalse() {
-		this.store.skip(Call.CONFIRM);
-		this.store.skip(Call.CONFIRM);
+		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> {
 			this.resignation = this.election.resign("application");
-			this.fixture.hang(ElectionFixture.LEASE);
+			hang(LEASE);
 			assertThat(this.resignation).isNotDone();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		stopAt(Duration.ofSeconds(10)).run();
 		assertThat(this.resignation).isCompletedWithValue(false);
 	}
 
 	@Test
 	void resignationIsFalseAfterALossDuringTheDrain() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
 			this.resignation = this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			assertThat(this.resignation).isNotDone();
-			this.store.next(Call.PROBE, () -> {
-				throw FakeStore.failure();
-			});
+			loseSession();
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> this.work.close());
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		at(Duration.ofSeconds(3), () -> this.work.close());
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.resignation).isCompletedWithValue(false);
 	}
 
 	@Test
 	void resignationIsFalseAfterAReleaseThatFailed() {
-		this.store.next(Call.RELEASE, () -> {
-			throw FakeStore.failure();
-		});
-		this.fixture.at(Duration.ofSeconds(1), () -> this.resignation = this.election.resign("application"));
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		this.store.fail(Call.RELEASE);
+		at(Duration.ofSeconds(1), () -> this.resignation = this.election.resign("application"));
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.resignation).isCompletedWithValue(false);
 	}
 
 	@Test
 	void resignationCompletesAfterTheRelease() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.resignation = this.election.resign("application");
-			this.resignation.thenAccept((handedOver) -> this.fixture.trace.add("resigned " + handedOver));
+			this.resignation.thenAccept((handedOver) -> this.trace.add("resigned " + handedOver));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).containsSubsequence("release clean", "resigned true");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).containsSubsequence("release clean", "resigned true");
 	}
 
 	@ParameterizedTest

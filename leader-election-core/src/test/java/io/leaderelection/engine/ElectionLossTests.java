@@ -40,52 +40,38 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionLossTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final FakeTime time = this.fixture.time;
-
-	private final Election election = this.fixture.election;
+class ElectionLossTests extends ElectionFixture {
 
 	private @Nullable Job job;
 
 	@Test
 	void workOfALostTermIsInterruptedAndNoNewTermBeginsBeforeItHasEnded() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.job = Job.start(this.election, "job"));
-		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
-		this.fixture.at(Duration.ofMillis(2100), () -> this.job.awaitInterrupt());
-		this.fixture.at(Duration.ofSeconds(10), () -> {
-			assertThat(this.fixture.trace).endsWith("revoked 1 SESSION_LOST", "abort");
+		at(Duration.ofSeconds(1), () -> this.job = Job.start(this.election, "job"));
+		at(Duration.ofSeconds(2), this::loseSession);
+		at(Duration.ofMillis(2100), () -> this.job.awaitInterrupt());
+		at(Duration.ofSeconds(10), () -> {
+			assertThat(this.trace).endsWith("revoked 1 SESSION_LOST", "abort");
 			this.job.finish();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-		assertThat(this.fixture.traceFrom("abort")).startsWith("abort", "open", "won 2", "barrier", "granted 2");
+		stopAt(Duration.ofSeconds(20)).run();
+		assertThat(traceFrom("abort")).startsWith("abort", "open", "won 2", "barrier", "granted 2");
 		assertThat(this.job.leftInterrupted()).isFalse();
 	}
 
 	@Test
 	void workOfALostTermHoldsTheNodeBackNoLongerThanTheDrainTimeout() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.job = Job.start(this.election, "job"));
-		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
-		this.fixture.at(Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT),
-				() -> assertThat(this.store.openings).hasSize(1));
-		this.fixture.at(Duration.ofSeconds(3).plus(ElectionFixture.DRAIN_TIMEOUT),
-				() -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.at(Duration.ofSeconds(30), () -> this.job.finish());
-		this.fixture.stopAt(Duration.ofSeconds(31)).run();
+		at(Duration.ofSeconds(1), () -> this.job = Job.start(this.election, "job"));
+		at(Duration.ofSeconds(2), this::loseSession);
+		at(Duration.ofSeconds(2).plus(DRAIN_TIMEOUT), () -> assertThat(this.store.openings).hasSize(1));
+		at(Duration.ofSeconds(3).plus(DRAIN_TIMEOUT), () -> assertThat(isLeader()).isTrue());
+		at(Duration.ofSeconds(30), () -> this.job.finish());
+		stopAt(Duration.ofSeconds(31)).run();
 	}
 
 	@Test
 	void pausesBetweenAttemptsDoubleUpToFiveSecondsWithJitter() {
-		for (int i = 0; i < 12; i++) {
-			this.store.next(Call.OPEN, () -> {
-				throw FakeStore.failure();
-			});
-		}
-		this.fixture.stopAt(Duration.ofSeconds(100)).run();
+		this.store.fail(Call.OPEN, 12);
+		stopAt(Duration.ofSeconds(100)).run();
 		List<Duration> pauses = new ArrayList<>();
 		for (int i = 1; i < this.store.openings.size(); i++) {
 			pauses.add(this.store.openings.get(i).minus(this.store.openings.get(i - 1)));
@@ -99,17 +85,13 @@ class ElectionLossTests {
 
 	@Test
 	void pausesAreShortAgainAfterASessionWasHad() {
-		for (int i = 0; i < 8; i++) {
-			this.store.next(Call.OPEN, () -> {
-				throw FakeStore.failure();
-			});
-		}
-		this.fixture.at(Duration.ofSeconds(30), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		this.store.fail(Call.OPEN, 8);
+		at(Duration.ofSeconds(30), () -> {
+			assertThat(isLeader()).isTrue();
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(30200), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(31)).run();
+		at(Duration.ofMillis(30200), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(31)).run();
 	}
 
 	@ParameterizedTest
@@ -131,14 +113,14 @@ class ElectionLossTests {
 	}
 
 	private void leadsAgainAfterAResignation() {
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(2), () -> {
+			assertThat(isLeader()).isTrue();
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
-		assertThatEventsAlternate(this.fixture.events);
-		assertThat(this.fixture.trace).endsWith("revoked " + this.store.terms + " STOPPED", "release clean", "close");
+		at(Duration.ofSeconds(10), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(11)).run();
+		assertThatEventsAlternate(this.events);
+		assertThat(this.trace).endsWith("revoked " + this.store.terms + " STOPPED", "release clean", "close");
 	}
 
 	/**
@@ -164,9 +146,7 @@ class ElectionLossTests {
 			Duration hang = Duration.ofMillis(dice.nextInt(7000));
 			Runnable action = switch (dice.nextInt(6)) {
 				case 0, 1 -> () -> random.election.resign("application");
-				case 2 -> () -> random.store.next(call, () -> {
-					throw FakeStore.failure();
-				});
+				case 2 -> () -> random.store.fail(call);
 				case 3 -> () -> random.store.next(call, () -> random.hang(hang));
 				case 4 -> () -> random.store.next(call, () -> random.time.advance(hang));
 				default -> () -> {
@@ -212,12 +192,6 @@ class ElectionLossTests {
 				assertThat(leads).as("%s", trace).isFalse();
 			}
 		}
-	}
-
-	private void loseSession() {
-		this.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		});
 	}
 
 }

@@ -50,79 +50,72 @@ import static org.awaitility.Awaitility.await;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
-class ElectionProfileTests {
+class ElectionProfileTests extends ElectionFixture {
 
 	private static final Duration HOLD = Duration.ofSeconds(10);
 
 	private static final Map<String, String> METADATA = Map.of("url", "http://node-1");
 
-	private final ElectionFixture fixture = new ElectionFixture(new ElectionSettings("default", "node-1",
-			ElectionFixture.LEASE, Duration.ZERO, FastTakeover.AUTO, Duration.ofSeconds(1), true,
-			ElectionSettings.STANDBYS, new NodeProfile(NodeProfile.PROTOCOL, 10, METADATA), HOLD));
-
-	private final FakeStore store = this.fixture.store;
-
-	private final Election election = this.fixture.election;
+	ElectionProfileTests() {
+		super(new ElectionSettings("default", "node-1", LEASE, Duration.ZERO, FastTakeover.AUTO, Duration.ofSeconds(1),
+				true, ElectionSettings.STANDBYS, new NodeProfile(NodeProfile.PROTOCOL, 10, METADATA), HOLD));
+	}
 
 	// Who leads
 
 	@Test
 	void followerKnowsTheLeaderAndNotifiesListenersOfEachOne() {
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of("url", "http://node-2")));
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			assertThat(leader()).isEqualTo(visible(1, Map.of("url", "http://node-2")));
-			assertThat(this.fixture.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")));
+			assertThat(this.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")));
 			this.store.leader = leader(2, new NodeProfile(1, 20, Map.of()));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")),
-				visible(2, Map.of()));
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")), visible(2, Map.of()));
 		assertThat(leader()).isNull();
 	}
 
 	@Test
 	void leaderKnowsItself() {
-		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(leader()).isEqualTo(new Leader("node-1",
+		at(Duration.ofSeconds(2), () -> assertThat(leader()).isEqualTo(new Leader("node-1",
 				this.election.leadership().getTerm(), this.election.leadership().getSince(), METADATA, null)));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.leaders).isEmpty();
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.leaders).isEmpty();
 	}
 
 	@Test
 	void lostContactIsNoNewLeader() {
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.ACQUIRE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.fixture.leaders).hasSize(1);
+		at(Duration.ofSeconds(2), () -> this.store.fail(Call.ACQUIRE));
+		stopAt(Duration.ofSeconds(8)).run();
+		assertThat(this.leaders).hasSize(1);
 	}
 
 	@Test
 	void leaderWithoutATermIsNotPublished() {
 		this.store.leader = new Holder("node-2", "pid 2");
-		this.fixture
-			.at(Duration.ofSeconds(2),
-					() -> assertThat(leader()).isEqualTo(new Leader("node-2", null, null, Map.of(), null)))
+		at(Duration.ofSeconds(2),
+				() -> assertThat(leader()).isEqualTo(new Leader("node-2", null, null, Map.of(), null)))
 			.stopAt(Duration.ofSeconds(3))
 			.run();
-		assertThat(this.fixture.leaders).isEmpty();
+		assertThat(this.leaders).isEmpty();
 	}
 
 	@Test
 	void nodeThatStartsAgainIsNotifiedOfTheSameLeader() {
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.leaders).hasSize(2);
+		stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(this.leaders).hasSize(2);
 	}
 
 	@Test
 	void formerSessionOfThisNodeIsNoLeader() {
 		this.store.leader = new Holder("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT, null);
-		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.election.leader()).isNull());
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.leaders).isEmpty();
+		at(Duration.ofSeconds(2), () -> assertThat(this.election.leader()).isNull());
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.leaders).isEmpty();
 	}
 
 	@Test
@@ -133,8 +126,8 @@ class ElectionProfileTests {
 			thread.setDaemon(true);
 			return thread;
 		});
-		this.fixture.relay = relayThread;
-		this.fixture.leaderListener = () -> {
+		this.relay = relayThread;
+		this.leaderListener = () -> {
 			try {
 				new CountDownLatch(1).await();
 			}
@@ -143,8 +136,8 @@ class ElectionProfileTests {
 			}
 		};
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
-		this.fixture.at(Duration.ofSeconds(1), () -> await().until(() -> !this.fixture.leaders.isEmpty()));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		at(Duration.ofSeconds(1), () -> await().until(() -> !this.leaders.isEmpty()));
+		stopAt(Duration.ofSeconds(2)).run();
 		await().untilAsserted(() -> assertThat(interrupted.getCount()).isZero());
 		relayThread.shutdown();
 	}
@@ -152,17 +145,17 @@ class ElectionProfileTests {
 	@Test
 	void newsOfAnotherLeaderAreDroppedWhenThisNodeLeads() {
 		List<Runnable> deliveries = new ArrayList<>();
-		this.fixture.relay = deliveries::add;
+		this.relay = deliveries::add;
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.leader = null);
-		this.fixture.at(Duration.ofSeconds(4), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(2), () -> this.store.leader = null);
+		at(Duration.ofSeconds(4), () -> {
+			assertThat(isLeader()).isTrue();
 			deliveries.forEach(Runnable::run);
-			this.fixture.relay = Runnable::run;
+			this.relay = Runnable::run;
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.leaders).isEmpty();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1");
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.leaders).isEmpty();
+		assertThat(tracedEvents()).startsWith("granted 1");
 	}
 
 	// Preference
@@ -171,17 +164,17 @@ class ElectionProfileTests {
 	void leaderOfLowerPriorityIsAskedAfterTheHold() {
 		this.store.leader = leader(1, new NodeProfile(1, 9, Map.of()));
 		this.store.candidates = candidates();
-		this.fixture.at(HOLD, () -> assertThat(requests()).isZero());
-		this.fixture.at(HOLD.plusSeconds(2), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.stopAt(HOLD.plusSeconds(3)).run();
+		at(HOLD, () -> assertThat(requests()).isZero());
+		at(HOLD.plusSeconds(2), () -> assertThat(requests()).isEqualTo(1));
+		stopAt(HOLD.plusSeconds(3)).run();
 	}
 
 	@Test
 	void leaderOfTheSameOrHigherPriorityIsNotAsked() {
 		this.store.leader = leader(1, new NodeProfile(1, 10, Map.of()));
 		this.store.candidates = candidates();
-		this.fixture.at(HOLD.multipliedBy(2), () -> this.store.leader = leader(2, new NodeProfile(1, 11, Map.of())));
-		this.fixture.stopAt(HOLD.multipliedBy(5)).run();
+		at(HOLD.multipliedBy(2), () -> this.store.leader = leader(2, new NodeProfile(1, 11, Map.of())));
+		stopAt(HOLD.multipliedBy(5)).run();
 		assertThat(requests()).isZero();
 	}
 
@@ -189,7 +182,7 @@ class ElectionProfileTests {
 	void leaderOfUnknownPriorityIsNotAsked() {
 		this.store.leader = leader(1, NodeProfile.UNKNOWN);
 		this.store.candidates = candidates();
-		this.fixture.stopAt(HOLD.multipliedBy(3)).run();
+		stopAt(HOLD.multipliedBy(3)).run();
 		assertThat(requests()).isZero();
 	}
 
@@ -197,25 +190,23 @@ class ElectionProfileTests {
 	void suspendedNodeDoesNotAsk() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
-		this.fixture.at(HOLD.minusSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
-		this.fixture.at(HOLD.multipliedBy(2), () -> this.election.resumeCandidacy(Suspension.UNHEALTHY));
-		this.fixture.at(HOLD.multipliedBy(3).minusSeconds(1), () -> assertThat(requests()).isZero());
-		this.fixture.at(HOLD.multipliedBy(3).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.stopAt(HOLD.multipliedBy(4)).run();
+		at(HOLD.minusSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
+		at(HOLD.multipliedBy(2), () -> this.election.resumeCandidacy(Suspension.UNHEALTHY));
+		at(HOLD.multipliedBy(3).minusSeconds(1), () -> assertThat(requests()).isZero());
+		at(HOLD.multipliedBy(3).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
+		stopAt(HOLD.multipliedBy(4)).run();
 	}
 
 	@Test
 	void requestEndsWhenTheNodeNoLongerWaits() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
-		this.fixture.at(HOLD.plusSeconds(3), () -> {
+		at(HOLD.plusSeconds(3), () -> {
 			assertThat(requests()).isEqualTo(1);
-			this.store.next(Call.ACQUIRE, () -> {
-				throw FakeStore.failure();
-			});
+			this.store.fail(Call.ACQUIRE);
 		});
-		this.fixture.at(HOLD.plusSeconds(10), () -> assertThat(this.election.state().request()).isNull());
-		this.fixture.stopAt(HOLD.plusSeconds(11)).run();
+		at(HOLD.plusSeconds(10), () -> assertThat(this.election.state().request()).isNull());
+		stopAt(HOLD.plusSeconds(11)).run();
 		assertThat(requests()).isEqualTo(1);
 	}
 
@@ -223,9 +214,9 @@ class ElectionProfileTests {
 	void refusedRequestIsNotCounted() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = List.of(new Candidate("node-2", "pid 2"));
-		this.fixture.at(HOLD.multipliedBy(3), () -> this.store.candidates = candidates());
-		this.fixture.at(HOLD.multipliedBy(3).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.stopAt(HOLD.multipliedBy(4)).run();
+		at(HOLD.multipliedBy(3), () -> this.store.candidates = candidates());
+		at(HOLD.multipliedBy(3).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
+		stopAt(HOLD.multipliedBy(4)).run();
 	}
 
 	@Test
@@ -233,57 +224,53 @@ class ElectionProfileTests {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
 		Duration almost = HOLD.minusSeconds(1);
-		this.fixture.at(almost, () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
-		this.fixture.at(almost.multipliedBy(2), () -> this.store.next(Call.ACQUIRE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.at(almost.multipliedBy(3), () -> assertThat(requests()).isZero());
-		this.fixture.at(almost.multipliedBy(2).plus(HOLD).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.stopAt(HOLD.multipliedBy(4)).run();
+		at(almost, () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
+		at(almost.multipliedBy(2), () -> this.store.fail(Call.ACQUIRE));
+		at(almost.multipliedBy(3), () -> assertThat(requests()).isZero());
+		at(almost.multipliedBy(2).plus(HOLD).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
+		stopAt(HOLD.multipliedBy(4)).run();
 	}
 
 	@Test
 	void slowHandOverIsOneRequest(CapturedOutput output) {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
-		this.fixture.at(HOLD.multipliedBy(6), () -> {
+		at(HOLD.multipliedBy(6), () -> {
 			assertThat(output).containsOnlyOnce("Requesting leadership");
 			this.store.leader = leader(2, NodeProfile.DEFAULT);
 		});
-		this.fixture.at(HOLD.multipliedBy(8).minusSeconds(1), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.at(HOLD.multipliedBy(8).plusSeconds(4), () -> assertThat(requests()).isEqualTo(2));
-		this.fixture.stopAt(HOLD.multipliedBy(9)).run();
+		at(HOLD.multipliedBy(8).minusSeconds(1), () -> assertThat(requests()).isEqualTo(1));
+		at(HOLD.multipliedBy(8).plusSeconds(4), () -> assertThat(requests()).isEqualTo(2));
+		stopAt(HOLD.multipliedBy(9)).run();
 	}
 
 	@Test
 	void eachRequestDoublesTheHoldUntilThisNodeHasLedForTheLongestHold() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = candidates();
-		this.fixture.at(Duration.ofSeconds(15), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.at(Duration.ofSeconds(20), () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
-		this.fixture.at(Duration.ofSeconds(39), () -> assertThat(requests()).isEqualTo(1));
-		this.fixture.at(Duration.ofSeconds(44), () -> assertThat(requests()).isEqualTo(2));
-		this.fixture.at(Duration.ofSeconds(50), () -> this.store.leader = leader(3, NodeProfile.DEFAULT));
-		this.fixture.at(Duration.ofSeconds(89), () -> assertThat(requests()).isEqualTo(2));
-		this.fixture.at(Duration.ofSeconds(94), () -> assertThat(requests()).isEqualTo(3));
+		at(Duration.ofSeconds(15), () -> assertThat(requests()).isEqualTo(1));
+		at(Duration.ofSeconds(20), () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
+		at(Duration.ofSeconds(39), () -> assertThat(requests()).isEqualTo(1));
+		at(Duration.ofSeconds(44), () -> assertThat(requests()).isEqualTo(2));
+		at(Duration.ofSeconds(50), () -> this.store.leader = leader(3, NodeProfile.DEFAULT));
+		at(Duration.ofSeconds(89), () -> assertThat(requests()).isEqualTo(2));
+		at(Duration.ofSeconds(94), () -> assertThat(requests()).isEqualTo(3));
 		leadFrom(Duration.ofSeconds(100), Duration.ofSeconds(400));
-		this.fixture.at(Duration.ofSeconds(578), () -> assertThat(requests()).isEqualTo(3));
-		this.fixture.at(Duration.ofSeconds(586), () -> assertThat(requests()).isEqualTo(4));
+		at(Duration.ofSeconds(578), () -> assertThat(requests()).isEqualTo(3));
+		at(Duration.ofSeconds(586), () -> assertThat(requests()).isEqualTo(4));
 		leadFrom(Duration.ofSeconds(590), HOLD.multipliedBy(64).plusSeconds(5));
-		this.fixture.at(Duration.ofSeconds(1244), () -> assertThat(requests()).isEqualTo(4));
-		this.fixture.at(Duration.ofSeconds(1252), () -> assertThat(requests()).isEqualTo(5));
-		this.fixture.stopAt(Duration.ofSeconds(1253)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.SESSION_LOST,
-				"granted 2", "revoked 2 " + Reason.SESSION_LOST);
+		at(Duration.ofSeconds(1244), () -> assertThat(requests()).isEqualTo(4));
+		at(Duration.ofSeconds(1252), () -> assertThat(requests()).isEqualTo(5));
+		stopAt(Duration.ofSeconds(1253)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.SESSION_LOST, "granted 2",
+				"revoked 2 " + Reason.SESSION_LOST);
 	}
 
 	private void leadFrom(Duration begin, Duration duration) {
-		this.fixture.at(begin, () -> this.store.leader = null);
-		this.fixture.at(begin.plus(duration), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
-			this.store.next(Call.CONFIRM, () -> {
-				throw FakeStore.failure();
-			});
+		at(begin, () -> this.store.leader = null);
+		at(begin.plus(duration), () -> {
+			assertThat(isLeader()).isTrue();
+			this.store.fail(Call.CONFIRM);
 			this.store.leader = leader(begin.toSeconds(), NodeProfile.DEFAULT);
 		});
 	}
@@ -294,8 +281,8 @@ class ElectionProfileTests {
 	void otherProtocolIsLoggedOnce(CapturedOutput output) {
 		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
 		this.store.candidates = candidates();
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(1, 20, Map.of())));
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(1, 20, Map.of())));
+		stopAt(Duration.ofSeconds(6)).run();
 		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 1 of leader election, but this node uses 2");
 	}
 
@@ -303,14 +290,14 @@ class ElectionProfileTests {
 	void leaderLogsTheProtocolOfACandidate(CapturedOutput output) {
 		this.store.candidates = List.of(new Candidate("node-1", "pid 1", NodeProfile.DEFAULT),
 				new Candidate("node-3", "pid 3", new NodeProfile(3, 0, Map.of())));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(output).containsOnlyOnce("Node 'node-3' uses protocol 3 of leader election, but this node uses 2");
 	}
 
 	@Test
 	void nodeThatPublishesNoProtocolIsNotLogged(CapturedOutput output) {
 		this.store.leader = leader(1, NodeProfile.UNKNOWN);
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(output).doesNotContain("protocol");
 	}
 
@@ -335,7 +322,7 @@ class ElectionProfileTests {
 	 * Return in how many terms the resignation of the leader was requested.
 	 */
 	private long requests() {
-		return this.fixture.trace.stream().filter((entry) -> entry.startsWith("request ")).distinct().count();
+		return this.trace.stream().filter((entry) -> entry.startsWith("request ")).distinct().count();
 	}
 
 }

@@ -50,7 +50,7 @@ import static org.assertj.core.api.Assertions.tuple;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
-class ElectionRequestTests {
+class ElectionRequestTests extends ElectionFixture {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
@@ -59,12 +59,6 @@ class ElectionRequestTests {
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
 			new Candidate("node-2", "pid 2"));
 
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final Election election = this.fixture.election;
-
 	private @Nullable ResignationAnswer answer;
 
 	@Test
@@ -72,8 +66,8 @@ class ElectionRequestTests {
 		Deque<Runnable> background = new ArrayDeque<>();
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.fixture.other = background::add;
+		at(Duration.ofMillis(1200), () -> {
+			this.other = background::add;
 			for (int i = 0; i < 2; i++) {
 				this.answer = this.election.requestResignation(null, "test");
 				assertThat(this.answer).isEqualTo(ResignationAnswer.requested(TERM));
@@ -85,8 +79,8 @@ class ElectionRequestTests {
 			this.election.requestResignation(null, "test again");
 			background.remove().run();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.trace).containsSubsequence("request 0:1:775 test", "request 0:1:775 test again");
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.trace).containsSubsequence("request 0:1:775 test", "request 0:1:775 test again");
 	}
 
 	@Test
@@ -100,34 +94,32 @@ class ElectionRequestTests {
 			end.join();
 		});
 		List<CompletableFuture<Void>> requests = new ArrayList<>();
-		this.fixture.other = (request) -> requests.add(CompletableFuture.runAsync(request));
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		this.other = (request) -> requests.add(CompletableFuture.runAsync(request));
+		at(Duration.ofSeconds(1), () -> {
 			this.election.requestResignation(null, "test");
 			begun.join();
 		});
-		this.fixture.at(Duration.ofSeconds(10),
+		at(Duration.ofSeconds(10),
 				() -> assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue());
-		this.fixture.at(Duration.ofSeconds(12), () -> {
+		at(Duration.ofSeconds(12), () -> {
 			assertThat(this.election.requestResignation(null, "test").refusal()).contains("an earlier request");
 			end.complete(null);
 			requests.get(0).join();
 			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		stopAt(Duration.ofSeconds(20)).run();
 	}
 
 	@Test
 	void requestThatFailsIsLoggedAndMayBeRepeated(CapturedOutput output) {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.store.next(Call.REQUEST, () -> {
-			throw FakeStore.failure();
-		});
-		this.fixture.at(Duration.ofMillis(1200), () -> {
+		this.store.fail(Call.REQUEST);
+		at(Duration.ofMillis(1200), () -> {
 			this.election.requestResignation(null, "test");
 			assertThat(this.election.state().request()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(output)
 			.contains("Could not request the end of term " + TERM + ": The connection broke (election 'default'");
 	}
@@ -136,18 +128,18 @@ class ElectionRequestTests {
 	void leaderThatWasNotMeantIsNotAsked() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), () -> {
+		at(Duration.ofMillis(1200), () -> {
 			assertThat(this.election.requestResignation(new Term(0, 1, 774), "test").refusal())
 				.contains("another term");
 			assertThat(this.election.requestResignation(TERM, "test")).isEqualTo(ResignationAnswer.requested(TERM));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.trace).containsOnlyOnce("request 0:1:775 test");
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.trace).containsOnlyOnce("request 0:1:775 test");
 	}
 
 	@Test
 	void nodeThatIsNoCandidateAsksTooAndSaysSo(CapturedOutput output) {
-		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		ElectionFixture observer = new ElectionFixture(settings(Duration.ZERO, false));
 		observer.store.leader = OTHER;
 		observer.store.candidates = List.of(BOTH.get(1), new Candidate("node-3", "pid 3"));
 		observer.at(Duration.ofMillis(1200), () -> observer.election.requestResignation(null, "test"));
@@ -165,36 +157,35 @@ class ElectionRequestTests {
 
 	@Test
 	void leaderHandsOverWhenAnotherNodeAsks() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
-		this.fixture.at(Duration.ofSeconds(2).plus(ElectionFixture.LEASE.dividedBy(5)),
-				() -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.at(Duration.ofSeconds(5), () -> this.store.requester = null);
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
+		at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
+		at(Duration.ofSeconds(2).plus(LEASE.dividedBy(5)), () -> assertThat(isLeader()).isFalse());
+		at(Duration.ofSeconds(5), () -> this.store.requester = null);
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
 	@Test
 	void leaderIsAskedOnItsOwnNode() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(new Term(0, 1, 1)));
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
 	@Test
 	void noLeaderIsAskedToResignWithoutASuccessor() {
 		this.store.candidates = BOTH.subList(0, 1);
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer.isRequested()).isFalse();
 			assertThat(this.answer.refusal()).isEqualTo("there is no other candidate");
-			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -203,8 +194,8 @@ class ElectionRequestTests {
 		this.store.candidates = BOTH.stream()
 			.filter((candidate) -> !candidate.nodeId().equals(OTHER.nodeId()))
 			.toList();
-		this.fixture.at(Duration.ofSeconds(2), () -> this.answer = this.election.requestResignation(null, "test"));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		at(Duration.ofSeconds(2), () -> this.answer = this.election.requestResignation(null, "test"));
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.answer).isEqualTo(ResignationAnswer.requested(OTHER.term()));
 	}
 
@@ -212,21 +203,15 @@ class ElectionRequestTests {
 	void nobodyIsAskedThroughADatabaseThatIsOutOfReach() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(1), () -> {
-			this.store.next(Call.ACQUIRE, () -> {
-				throw FakeStore.failure();
-			});
-			for (int i = 0; i < 10; i++) {
-				this.store.next(Call.OPEN, () -> {
-					throw FakeStore.failure();
-				});
-			}
+		at(Duration.ofSeconds(1), () -> {
+			this.store.fail(Call.ACQUIRE);
+			this.store.fail(Call.OPEN, 10);
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
+		at(Duration.ofSeconds(3), () -> {
 			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer.refusal()).startsWith("this node has no session: ");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
@@ -238,8 +223,8 @@ class ElectionRequestTests {
 	void followerKnowsTheLeaderItsStartAndTheCandidates() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			ElectionStatus status = ElectionStatus.of(this.election);
+		at(Duration.ofSeconds(2), () -> {
+			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status.leader()).isEqualTo("node-2");
 			assertThat(status.leaderTerm()).isEqualTo(TERM);
@@ -247,49 +232,47 @@ class ElectionRequestTests {
 			assertThat(status.candidates()).containsExactly("node-1", "node-2");
 			assertThat(status.term()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
 	void leaderKnowsTheCandidates() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			ElectionStatus status = ElectionStatus.of(this.election);
+		at(Duration.ofSeconds(2), () -> {
+			ElectionStatus status = status();
 			assertThat(status.leader()).isEqualTo("node-1");
 			assertThat(status.leaderTerm()).isEqualTo(new Term(0, 1, 1));
 			assertThat(status.candidates()).containsExactly("node-1", "node-2");
 			this.store.candidates = BOTH.subList(0, 1);
 		});
-		this.fixture.at(Duration.ofSeconds(4),
-				() -> assertThat(ElectionStatus.of(this.election).candidates()).containsExactly("node-1"));
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		at(Duration.ofSeconds(4), () -> assertThat(status().candidates()).containsExactly("node-1"));
+		stopAt(Duration.ofSeconds(5)).run();
 	}
 
 	@Test
 	void changesAreRemembered() {
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.store.next(Call.ACQUIRE, () -> this.store.leader = OTHER);
 			this.election.resign("application");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(ElectionStatus.of(this.election).history()).extracting(Transition::kind)
-			.startsWith(Kind.GRANTED, Kind.REVOKED);
-		assertThat(ElectionStatus.of(this.election).history().get(1).reason()).isEqualTo(Reason.RESIGNED);
-		assertThat(ElectionStatus.of(this.election).history().get(1).cause()).isEqualTo("application");
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(status().history()).extracting(Transition::kind).startsWith(Kind.GRANTED, Kind.REVOKED);
+		assertThat(status().history().get(1).reason()).isEqualTo(Reason.RESIGNED);
+		assertThat(status().history().get(1).cause()).isEqualTo("application");
 	}
 
 	@Test
 	void followerRemembersWhoAskedTheLeaderOnce() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofMillis(1200), () -> {
-			this.fixture.other = (task) -> {
+		at(Duration.ofMillis(1200), () -> {
+			this.other = (task) -> {
 			};
 			this.election.requestResignation(null, "endpoint, user 'alice'");
 			this.election.requestResignation(null, "endpoint, user 'bob'");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(ElectionStatus.of(this.election).history())
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(status().history())
 			.extracting(Transition::kind, Transition::node, Transition::term, Transition::cause)
 			.containsExactly(tuple(Kind.FOLLOWED, "node-2", TERM, null),
 					tuple(Kind.REQUESTED, "node-2", TERM, "endpoint, user 'alice'"));
@@ -297,10 +280,10 @@ class ElectionRequestTests {
 
 	@Test
 	void leaderSaysWhoAsked(CapturedOutput output) {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.requester = null);
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(ElectionStatus.of(this.election).history()).element(1).satisfies((transition) -> {
+		at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
+		at(Duration.ofSeconds(3), () -> this.store.requester = null);
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(status().history()).element(1).satisfies((transition) -> {
 			assertThat(transition.kind()).isEqualTo(Kind.REVOKED);
 			assertThat(transition.cause()).isEqualTo("node 'node-2'");
 		});
@@ -311,14 +294,14 @@ class ElectionRequestTests {
 
 	@Test
 	void suspensionIsACause(CapturedOutput output) {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).contains("in term 0:1:1 (RESIGNED, requested by: unhealthy)");
 	}
 
 	@Test
 	void stopHasNoCause(CapturedOutput output) {
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(output).contains("in term 0:1:1 (STOPPED)");
 	}
 
@@ -326,8 +309,8 @@ class ElectionRequestTests {
 	void winnerNamesTheFormerLeader(CapturedOutput output) {
 		this.store.leader = OTHER;
 		this.store.ending = Ending.UNKNOWN;
-		this.fixture.at(Duration.ofMillis(1200), () -> this.store.leader = null);
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		at(Duration.ofMillis(1200), () -> this.store.leader = null);
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).contains("Not leader, skipping scheduler startup")
 			.contains("Acquired leadership (election 'default', node 'node-1', term 0:1:1, after node 'node-2' in term "
 					+ TERM
@@ -337,7 +320,7 @@ class ElectionRequestTests {
 
 	@Test
 	void firstWinnerKnowsNoFormerLeader(CapturedOutput output) {
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(output)
 			.contains("Acquired leadership, starting schedulers (election 'default', node 'node-1', term 0:1:1)");
 	}
@@ -345,12 +328,10 @@ class ElectionRequestTests {
 	@Test
 	void sameLeaderIsRememberedOnceAcrossSessions() {
 		this.store.leader = new Holder("node-2", "pid 2");
-		this.fixture.at(Duration.ofMillis(1500), () -> this.store.leader = OTHER);
-		this.fixture.at(Duration.ofSeconds(3), () -> this.store.next(Call.ACQUIRE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(ElectionStatus.of(this.election).history()).hasSize(1).last().satisfies((transition) -> {
+		at(Duration.ofMillis(1500), () -> this.store.leader = OTHER);
+		at(Duration.ofSeconds(3), () -> this.store.fail(Call.ACQUIRE));
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(status().history()).hasSize(1).last().satisfies((transition) -> {
 			assertThat(transition.kind()).isEqualTo(Kind.FOLLOWED);
 			assertThat(transition.term()).isEqualTo(TERM);
 		});
@@ -359,23 +340,23 @@ class ElectionRequestTests {
 	@Test
 	void suspendedNodeKnowsTheCandidates() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.resign("application"));
-		this.fixture.at(Duration.ofSeconds(4), () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(ElectionStatus.of(this.election).candidates()).containsExactly("node-1", "node-2");
+		at(Duration.ofSeconds(2), () -> this.election.resign("application"));
+		at(Duration.ofSeconds(4), () -> {
+			assertThat(isLeader()).isFalse();
+			assertThat(status().candidates()).containsExactly("node-1", "node-2");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
+		stopAt(Duration.ofSeconds(5)).run();
 	}
 
 	@Test
 	void nobodyIsAskedThroughADatabaseThatHasFallenSilent() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
-			this.fixture.hang(Duration.ofSeconds(4));
+		at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
+			hang(Duration.ofSeconds(4));
 			this.answer = this.election.requestResignation(null, "test");
 		}));
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(this.answer).isEqualTo(ResignationAnswer.refused("the database does not answer"));
 	}
 
@@ -384,14 +365,11 @@ class ElectionRequestTests {
 		for (int i = 1; i < 30; i++) {
 			Holder leader = new Holder("node-" + i, "pid " + i, new Term(0, 1, i), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
-			this.fixture.at(Duration.ofSeconds(i), () -> this.store.leader = leader);
+			at(Duration.ofSeconds(i), () -> this.store.leader = leader);
 		}
 		this.store.leader = OTHER;
-		this.fixture.stopAt(Duration.ofSeconds(31)).run();
-		assertThat(ElectionStatus.of(this.election).history()).hasSize(20)
-			.last()
-			.extracting(Transition::node)
-			.isEqualTo("node-29");
+		stopAt(Duration.ofSeconds(31)).run();
+		assertThat(status().history()).hasSize(20).last().extracting(Transition::node).isEqualTo("node-29");
 	}
 
 }

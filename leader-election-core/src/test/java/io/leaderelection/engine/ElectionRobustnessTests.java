@@ -48,15 +48,7 @@ import static org.awaitility.Awaitility.await;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionRobustnessTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final FakeTime time = this.fixture.time;
-
-	private final Election election = this.fixture.election;
+class ElectionRobustnessTests extends ElectionFixture {
 
 	private Work work;
 
@@ -65,9 +57,9 @@ class ElectionRobustnessTests {
 		this.store.next(Call.ABORT, () -> {
 			throw new IllegalStateException("bug");
 		});
-		this.fixture.at(Duration.ofSeconds(1), this::loseSession);
-		this.fixture.at(Duration.ofSeconds(3), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		at(Duration.ofSeconds(1), this::loseSession);
+		at(Duration.ofSeconds(3), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
@@ -78,58 +70,57 @@ class ElectionRobustnessTests {
 				throw new IllegalStateException("bug of the application");
 			}
 		};
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter(description);
 			loseSession();
 		});
-		this.fixture.at(Duration.ofSeconds(30), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.at(Duration.ofSeconds(31), () -> this.work.close());
-		this.fixture.stopAt(Duration.ofSeconds(32)).run();
+		at(Duration.ofSeconds(30), () -> assertThat(isLeader()).isTrue());
+		at(Duration.ofSeconds(31), () -> this.work.close());
+		stopAt(Duration.ofSeconds(32)).run();
 	}
 
 	@Test
 	void interruptDoesNotReachAThreadThatWasRefused() {
-		this.store.skip(Call.CONFIRM);
-		this.store.skip(Call.CONFIRM);
+		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> {
 			AtomicInteger reads = new AtomicInteger();
 			this.time.onRead(() -> {
 				if (reads.incrementAndGet() == 1) {
 					// Registered, not checked: now trust expires and the watchdog looks
-					this.time.advance(ElectionFixture.TRUST);
-					this.fixture.checkDeadlines();
+					this.time.advance(TRUST);
+					checkDeadlines();
 				}
 			});
 			assertThat(this.election.gate().enter("job")).isNull();
 			assertThat(Thread.interrupted()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		stopAt(Duration.ofSeconds(10)).run();
 	}
 
 	@Test
 	void withoutMemoryTrustEndsFirstAndTheSessionWithItsEvent() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.time.onNow = () -> {
 				throw new OutOfMemoryError("Java heap space");
 			};
 			loseSession();
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
-			assertThat(this.fixture.trace).doesNotContain("abort");
+		at(Duration.ofSeconds(2), () -> {
+			assertThat(isLeader()).isFalse();
+			assertThat(tracedEvents()).containsExactly("granted 1");
+			assertThat(this.trace).doesNotContain("abort");
 			this.time.onNow = () -> {
 			};
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
-		assertThat(this.fixture.trace).containsSubsequence("revoked 1 SESSION_LOST", "abort", "granted 2");
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+		assertThat(this.trace).containsSubsequence("revoked 1 SESSION_LOST", "abort", "granted 2");
 	}
 
 	@Test
 	void abortThatIsRepeatedIsThatOfTheLostSession() {
 		AtomicInteger aborts = new AtomicInteger();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.time.onNow = () -> {
 				this.time.onNow = () -> {
 				};
@@ -148,60 +139,60 @@ class ElectionRobustnessTests {
 			assertThat(this.store.session).isSameAs(lost[0]);
 			aborts.incrementAndGet();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(aborts).hasValue(1);
 	}
 
 	@Test
 	void trustEndsBeforeAStopEndsTheSession() {
 		AtomicBoolean aborted = new AtomicBoolean();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
 			this.election.stop();
 		});
-		this.fixture.at(Duration.ofMillis(22_900), () -> {
-			Leadership leadership = this.fixture.events.get(0).getLeadership();
+		at(Duration.ofMillis(22_900), () -> {
+			Leadership leadership = this.events.get(0).getLeadership();
 			assertThat(leadership.isCurrent()).isTrue();
 			this.store.next(Call.ABORT, () -> {
 				assertThat(leadership.isCurrent()).isFalse();
 				aborted.set(true);
 			});
-			this.fixture.hang(Duration.ofSeconds(2));
+			hang(Duration.ofSeconds(2));
 			this.work.close();
 		});
-		this.fixture.run();
+		run();
 		assertThat(aborted).isTrue();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 	}
 
 	@Test
 	void nodeDoesNotTrustATermWhoseSessionItHasAborted() {
 		AtomicBoolean broken = new AtomicBoolean(true);
-		this.fixture.relay = (task) -> {
+		this.relay = (task) -> {
 			if (broken.getAndSet(false)) {
 				throw new OutOfMemoryError("unable to create native thread");
 			}
 			task.run();
 		};
-		this.store.next(Call.ABORT, () -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		this.store.next(Call.ABORT, () -> assertThat(isLeader()).isFalse());
+		stopAt(Duration.ofSeconds(1)).run();
 	}
 
 	@Test
 	void stopWhileWaitingForTheEndOfWorkOpensNoSession() {
 		Job[] job = new Job[1];
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			job[0] = Job.start(this.election, "job");
 			loseSession();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.store.openings).hasSize(1);
 		job[0].finish();
 	}
 
 	@Test
 	void stopJustBeforeTheOpeningEndsIt() {
-		this.fixture.start();
+		start();
 		AtomicInteger reads = new AtomicInteger();
 		this.time.onRead(() -> {
 			if (reads.incrementAndGet() == 2) {
@@ -210,87 +201,82 @@ class ElectionRobustnessTests {
 		});
 		this.store.next(Call.OPEN, () -> {
 			if (!Thread.currentThread().isInterrupted()) {
-				this.fixture.hang(Duration.ofSeconds(60));
+				hang(Duration.ofSeconds(60));
 			}
 		});
-		this.fixture.run();
+		run();
 		assertThat(this.time.elapsed()).isLessThan(Duration.ofSeconds(15));
 	}
 
 	@Test
 	void resignationDuringAnUnfinishedStopDoesNotFallOnTheNextCampaign() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			Work job = this.election.gate().enter("job");
 			this.election.stop();
-			this.fixture.start();
+			start();
 			CompletableFuture<Boolean> resignation = this.election.resign("application");
-			this.fixture.at(Duration.ofSeconds(2), job::close);
-			this.fixture.at(Duration.ofMillis(3500), () -> {
+			at(Duration.ofSeconds(2), job::close);
+			at(Duration.ofMillis(3500), () -> {
 				assertThat(resignation).isCompletedWithValue(true);
-				assertThat(this.fixture.isLeader()).isTrue();
+				assertThat(isLeader()).isTrue();
 			});
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
 	void watchdogAbortsTheSessionOfAStoppingCampaignAlthoughAnotherWasStarted() {
 		Job[] job = new Job[1];
-		this.fixture.at(Duration.ofMillis(500), () -> {
+		at(Duration.ofMillis(500), () -> {
 			job[0] = Job.start(this.election, "job");
 			this.election.stop();
-			this.fixture.start();
+			start();
 		});
-		this.store.skip(Call.CONFIRM);
-		this.store.skip(Call.CONFIRM);
+		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> {
-			this.fixture.hang(ElectionFixture.TRUST);
-			assertThat(this.fixture.trace).contains("abort");
+			hang(TRUST);
+			assertThat(this.trace).contains("abort");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(9)).run();
+		stopAt(Duration.ofSeconds(9)).run();
 		job[0].finish();
 	}
 
 	@Test
 	void pausesGrowWhileSessionsOpenButCannotBecomeCandidates() {
 		for (int i = 0; i < 12; i++) {
-			this.store.next(Call.ACQUIRE, () -> {
-				throw new SessionException("out of shared memory", null);
-			});
+			this.store.fail(Call.ACQUIRE, new SessionException("out of shared memory", null));
 		}
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
+		stopAt(Duration.ofSeconds(10)).run();
 		assertThat(this.store.openings).hasSizeLessThan(10);
 	}
 
 	@Test
 	void resignationAtTheReleaseIsTheSame() {
 		this.store.next(Call.RELEASE, () -> assertThat(this.election.resign("application")).isNotDone());
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.resign("application"));
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		at(Duration.ofSeconds(1), () -> this.election.resign("application"));
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void cancelledStageIsNotGoodOrder() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.election.gate().enter("job")) {
 				entered.continueUntil(stage);
 			}
 			this.election.resign("application");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+		stopAt(Duration.ofSeconds(30)).run();
 		assertThat(stage).isCancelled();
-		assertThat(this.fixture.traceFrom("revoked 1 RESIGNED")).startsWith("revoked 1 RESIGNED", "release", "close");
+		assertThat(traceFrom("revoked 1 RESIGNED")).startsWith("revoked 1 RESIGNED", "release", "close");
 	}
 
 	@Test
 	void stopIsNotMissedBetweenTheCheckAndTheWait() throws Exception {
 		ReentrantLock lock = (ReentrantLock) ReflectionTestUtils.getField(this.election, "lock");
-		this.store.next(Call.OPEN, () -> {
-			throw new UnusableStoreException("too old", "Upgrade", null);
-		});
-		this.fixture.start();
-		Runnable campaign = this.fixture.takeCampaign();
+		this.store.fail(Call.OPEN, new UnusableStoreException("too old", "Upgrade", null));
+		start();
+		Runnable campaign = takeCampaign();
 		CountDownLatch checked = new CountDownLatch(1);
 		CountDownLatch locked = new CountDownLatch(1);
 		Thread thread = Daemon.create("campaign", campaign);
@@ -351,9 +337,8 @@ class ElectionRobustnessTests {
 
 	@Test
 	void callbackOfAResignationDoesNotHoldTheElectionThread() {
-		DefaultLeaderElector elector = new DefaultLeaderElector(ElectionFixture.settings(Duration.ZERO, true),
-				ElectionTimings.DEFAULTS, LogContext.NONE, LocalStore.always(), new Watchdog(Platform.SYSTEM),
-				(event) -> {
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings(Duration.ZERO, true), ElectionTimings.DEFAULTS,
+				LogContext.NONE, LocalStore.always(), new Watchdog(Platform.SYSTEM), (event) -> {
 				});
 		elector.start().join();
 		CountDownLatch mayEnd = new CountDownLatch(1);
@@ -365,9 +350,9 @@ class ElectionRobustnessTests {
 	@Test
 	void listenersAreGivenTimeBehindOverdueWork() {
 		Deque<Runnable> deliveries = new ArrayDeque<>();
-		this.fixture.relay = deliveries::add;
+		this.relay = deliveries::add;
 		Job[] job = new Job[1];
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			deliveries.remove().run();
 			job[0] = Job.start(this.election, "job");
 			this.election.resign("application");
@@ -377,16 +362,16 @@ class ElectionRobustnessTests {
 			job[0].finish();
 			assertThat(notified).isTrue();
 		});
-		this.fixture.at(Duration.ofMillis(22_900), () -> {
+		at(Duration.ofMillis(22_900), () -> {
 			notified.set(!deliveries.isEmpty());
 			deliveries.forEach(Runnable::run);
 		});
-		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+		stopAt(Duration.ofSeconds(30)).run();
 	}
 
 	@Test
 	void leadershipThatCannotBeEndedForWantOfMemoryEndsWithAnEvent() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			loseSession();
 			AtomicBoolean full = new AtomicBoolean(true);
 			this.time.onNow = () -> {
@@ -395,29 +380,29 @@ class ElectionRobustnessTests {
 				}
 			};
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
 	}
 
 	@Test
 	void resignationOfALeadershipThatCannotBeEndedForWantOfMemoryEndsWithIt() {
 		List<CompletableFuture<Boolean>> resignations = new ArrayList<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			loseSession();
 			this.time.onNow = () -> {
 				throw new OutOfMemoryError("Java heap space");
 			};
 		});
-		this.fixture.at(Duration.ofMillis(1050), () -> {
+		at(Duration.ofMillis(1050), () -> {
 			this.time.onNow = () -> {
 			};
 			resignations.add(this.election.resign("application"));
 			assertThat(resignations.get(0)).isNotDone();
 			this.store.next(Call.OPEN, () -> assertThat(resignations.get(0)).isCompletedWithValue(false));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(resignations).hasSize(1);
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 SESSION_LOST", "granted 2");
 	}
 
 	@Test
@@ -494,30 +479,30 @@ class ElectionRobustnessTests {
 	@Test
 	void stopAfterALossWaitsForTheListeners() {
 		Deque<Runnable> deliveries = new ArrayDeque<>();
-		this.fixture.relay = deliveries::add;
+		this.relay = deliveries::add;
 		loseSession();
-		this.fixture.stopAt(Duration.ofMillis(1));
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		stopAt(Duration.ofMillis(1));
+		at(Duration.ofSeconds(1), () -> {
 			assertThat(this.election.stop()).isNotDone();
 			deliveries.forEach(Runnable::run);
 		});
-		this.fixture.run();
-		assertThat(this.fixture.time.elapsed()).isLessThan(Duration.ofSeconds(2));
-		assertThat(this.fixture.events).hasSize(2);
+		run();
+		assertThat(this.time.elapsed()).isLessThan(Duration.ofSeconds(2));
+		assertThat(this.events).hasSize(2);
 	}
 
 	@Test
 	void stopAfterALossDoesNotWaitForListenersForEver() {
-		this.fixture.relay = (delivery) -> {
+		this.relay = (delivery) -> {
 		};
 		loseSession();
-		this.fixture.stopAt(Duration.ofMillis(1)).run();
-		assertThat(this.fixture.time.elapsed()).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(3));
+		stopAt(Duration.ofMillis(1)).run();
+		assertThat(this.time.elapsed()).isBetween(Duration.ofSeconds(2), Duration.ofSeconds(3));
 	}
 
 	@Test
 	void workThatWaitsForADependentStageDoesNotWaitForItself() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.election.gate().enter("job");
 			CompletableFuture<String> dependent = this.election.resign("application").thenApply(String::valueOf);
 			try {
@@ -527,17 +512,11 @@ class ElectionRobustnessTests {
 				// Not yet
 			}
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.fixture.trace).contains("release");
+		at(Duration.ofSeconds(2), () -> {
+			assertThat(this.trace).contains("release");
 			this.work.close();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-	}
-
-	private void loseSession() {
-		this.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		});
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	private static void awaitLatch(CountDownLatch latch) {

@@ -43,11 +43,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
 @Tag("ring1")
-class ElectionStatisticsTests {
+class ElectionStatisticsTests extends ElectionFixture {
 
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final ElectionStatistics statistics = this.fixture.election.statistics();
+	private final ElectionStatistics statistics = this.election.statistics();
 
 	private final Durations durations = new Durations();
 
@@ -58,8 +56,8 @@ class ElectionStatisticsTests {
 
 	@Test
 	void countTransitionsByReason() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.fixture.election.resign("application"));
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		at(Duration.ofSeconds(1), () -> this.election.resign("application"));
+		stopAt(Duration.ofSeconds(20)).run();
 		assertThat(this.statistics.granted()).isEqualTo(2);
 		assertThat(this.statistics.revoked(Reason.RESIGNED)).isOne();
 		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
@@ -69,22 +67,20 @@ class ElectionStatisticsTests {
 
 	@Test
 	void countNoTransitionOfAFollower() {
-		this.fixture.store.leader = new Holder("node-2", "4711");
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		this.store.leader = new Holder("node-2", "4711");
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.statistics.granted()).isZero();
 		for (Reason reason : Reason.values()) {
 			assertThat(this.statistics.revoked(reason)).isZero();
 		}
-		assertThat(this.fixture.election.led()).isZero();
+		assertThat(this.election.led()).isZero();
 		assertThat(this.durations.all).isEmpty();
 	}
 
 	@Test
 	void countALostSession() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.fixture.store.next(Call.CONFIRM, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		at(Duration.ofSeconds(1), () -> this.store.fail(Call.CONFIRM));
+		stopAt(Duration.ofSeconds(20)).run();
 		assertThat(this.statistics.granted()).isEqualTo(2);
 		assertThat(this.statistics.revoked(Reason.SESSION_LOST)).isOne();
 		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
@@ -92,44 +88,41 @@ class ElectionStatisticsTests {
 
 	@Test
 	void countTheTimeLedWhileItLasts() {
-		this.fixture.at(Duration.ofSeconds(3),
-				() -> assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(3)));
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(5));
-		this.fixture.time.advance(Duration.ofSeconds(5));
-		assertThat(this.fixture.election.led()).isEqualTo(Duration.ofSeconds(5));
+		at(Duration.ofSeconds(3), () -> assertThat(this.election.led()).isEqualTo(Duration.ofSeconds(3)));
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(this.election.led()).isEqualTo(Duration.ofSeconds(5));
+		this.time.advance(Duration.ofSeconds(5));
+		assertThat(this.election.led()).isEqualTo(Duration.ofSeconds(5));
 	}
 
 	@Test
 	void countNoTimeAfterTheLeaseHasExpiredEvenBeforeTheWatchdogHasRun() {
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.next(Call.CONFIRM, () -> {
-			this.fixture.time.advance(Duration.ofSeconds(8));
+		this.store.skip(Call.CONFIRM, 2);
+		this.store.next(Call.CONFIRM, () -> {
+			this.time.advance(Duration.ofSeconds(8));
 			// Trusted from the start of the confirmation before the grant
-			assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);
-			this.fixture.store.leader = new Holder("node-2", "4711");
+			assertThat(this.election.led()).isEqualTo(TRUST);
+			this.store.leader = new Holder("node-2", "4711");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-		assertThat(this.fixture.election.led()).isEqualTo(ElectionFixture.TRUST);
+		stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.election.led()).isEqualTo(TRUST);
 		assertThat(this.statistics.revoked(Reason.LEASE_EXPIRED)).isOne();
 	}
 
 	@Test
 	void timeAcquisitionFromTheReplyToTheGrant() {
-		this.fixture.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofSeconds(2), () -> this.fixture.store.predecessor = null);
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		this.store.predecessor = "backend 7";
+		at(Duration.ofSeconds(2), () -> this.store.predecessor = null);
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.durations.of("acquired")).singleElement()
 			.satisfies((duration) -> assertThat(duration).isBetween(Duration.ofSeconds(2), Duration.ofMillis(2100)));
 	}
 
 	@Test
 	void timeConfirmations() {
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofMillis(700)));
-		this.fixture.stopAt(Duration.ofMillis(2500)).run();
+		this.store.skip(Call.CONFIRM, 2);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(700)));
+		stopAt(Duration.ofMillis(2500)).run();
 		assertThat(this.durations.of("confirmed")).containsExactly(Duration.ZERO, Duration.ZERO, Duration.ofMillis(700),
 				Duration.ZERO);
 	}
@@ -137,23 +130,21 @@ class ElectionStatisticsTests {
 	@Test
 	void timeADrainFromTheShutGateToTheFreeLock() {
 		Work[] work = new Work[1];
-		this.fixture.at(Duration.ofSeconds(1), () -> work[0] = this.fixture.election.gate().enter("job"));
-		this.fixture.at(Duration.ofSeconds(2), () -> this.fixture.election.resign("application"));
-		this.fixture.at(Duration.ofSeconds(5), () -> work[0].close());
-		this.fixture.store.next(Call.RELEASE, () -> this.fixture.time.advance(Duration.ofSeconds(1)));
-		this.fixture.stopAt(Duration.ofSeconds(7)).run();
+		at(Duration.ofSeconds(1), () -> work[0] = this.election.gate().enter("job"));
+		at(Duration.ofSeconds(2), () -> this.election.resign("application"));
+		at(Duration.ofSeconds(5), () -> work[0].close());
+		this.store.next(Call.RELEASE, () -> this.time.advance(Duration.ofSeconds(1)));
+		stopAt(Duration.ofSeconds(7)).run();
 		assertThat(this.durations.of("drained").get(0)).isBetween(Duration.ofSeconds(4), Duration.ofMillis(4100));
 	}
 
 	@Test
 	void timeNoDrainThatBecameALoss() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
-			this.fixture.store.next(Call.RELEASE, () -> {
-				throw FakeStore.failure();
-			});
-			this.fixture.election.resign("application");
+		at(Duration.ofSeconds(1), () -> {
+			this.store.fail(Call.RELEASE);
+			this.election.resign("application");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.durations.of("drained")).isEmpty();
 	}
 
@@ -167,18 +158,18 @@ class ElectionStatisticsTests {
 			}
 
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(this.statistics.revoked(Reason.STOPPED)).isOne();
 	}
 
 	@Test
 	void survivesAListenerOfEventsThatFailsAndLogsThat(CapturedOutput output) {
-		this.fixture.listener = (event) -> {
+		this.listener = (event) -> {
 			throw new NoClassDefFoundError("Broken");
 		};
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(output).contains("A listener of LeadershipGrantedEvent failed")
 			.contains("A listener of LeadershipRevokedEvent failed");
 	}
@@ -198,8 +189,8 @@ class ElectionStatisticsTests {
 			}
 
 		});
-		this.fixture.stopAt(Duration.ofSeconds(5)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(5)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(this.statistics.revoked(Reason.SESSION_LOST)).isZero();
 		assertThat(output.getAll().split("Election listener failed", -1)).hasSize(2);
 	}

@@ -33,14 +33,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionStatusTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
+class ElectionStatusTests extends ElectionFixture {
 
 	@Test
 	void showsAFollowerItsLeader() {
-		this.fixture.store.leader = new Holder("node-2", "4711");
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		this.store.leader = new Holder("node-2", "4711");
+		at(Duration.ofSeconds(1), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status.leader()).isEqualTo("node-2");
@@ -48,79 +46,72 @@ class ElectionStatusTests {
 			assertThat(status.silence()).isEqualTo(Duration.ofMillis(199));
 			assertThat(status.leaseRemaining()).isZero();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(status().role()).isEqualTo(Role.STOPPED);
 		assertThat(status().leader()).isNull();
 	}
 
 	@Test
 	void showsAWinnerWhatItWaitsFor() {
-		this.fixture.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		this.store.predecessor = "backend 7";
+		at(Duration.ofSeconds(1), () -> {
 			assertThat(status().role()).isEqualTo(Role.ELECTED);
 			assertThat(status().blockedBy()).isEqualTo("backend 7");
 			assertThat(status().term()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void showsALeaderItsTermAndTheRemainingLease() {
-		this.fixture.at(Duration.ofMillis(1500), () -> {
+		at(Duration.ofMillis(1500), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.LEADER);
 			assertThat(status.leader()).isEqualTo("node-1");
 			assertThat(status.term()).isEqualTo(new Term(0, 1, 1));
 			assertThat(status.since()).isNotNull();
-			assertThat(status.leaseRemaining()).isEqualTo(ElectionFixture.TRUST.minusMillis(500));
+			assertThat(status.leaseRemaining()).isEqualTo(TRUST.minusMillis(500));
 			assertThat(status.silence()).isEqualTo(Duration.ofMillis(500));
 			assertThat(status.lastConfirmation()).isNotNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void showsNoLeaderWithAnExpiredLeaseEvenBeforeTheWatchdogHasRun() {
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofSeconds(4)));
-		this.fixture.at(ElectionFixture.TRUST, () -> {
+		this.store.skip(Call.CONFIRM, 2);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(4)));
+		at(TRUST, () -> {
 			assertThat(status().role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status().term()).isNull();
 			assertThat(status().leader()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
+		stopAt(Duration.ofSeconds(6)).run();
 	}
 
 	@Test
 	void showsAHandOver() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
-			try (Work work = this.fixture.election.gate().enter("job")) {
-				this.fixture.election.resign("application");
+		at(Duration.ofSeconds(1), () -> {
+			try (Work work = this.election.gate().enter("job")) {
+				this.election.resign("application");
 				assertThat(status().role()).isEqualTo(Role.RESIGNING);
 				assertThat(status().leader()).isEqualTo("node-1");
 			}
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void showsTheProblemAndTheSilenceSinceTheStart() {
-		this.fixture.store.next(Call.OPEN, () -> {
-			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
-		});
-		this.fixture.at(Duration.ofSeconds(10), () -> {
+		this.store.fail(Call.OPEN, new UnusableStoreException("PostgreSQL is too old", "Upgrade", null));
+		at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();
 			assertThat(status.problem()).isEqualTo("PostgreSQL is too old");
 			assertThat(status.unusable()).isTrue();
 			assertThat(status.silence()).isEqualTo(Duration.ofSeconds(10));
 			assertThat(status.lastConfirmation()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-	}
-
-	private ElectionStatus status() {
-		return ElectionStatus.of(this.fixture.election);
+		stopAt(Duration.ofSeconds(20)).run();
 	}
 
 }

@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a node that suspends its candidacy.
  */
 @Tag("ring1")
-class ElectionSuspensionTests {
+class ElectionSuspensionTests extends ElectionFixture {
 
 	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
 			NodeProfile.DEFAULT, null);
@@ -47,69 +47,63 @@ class ElectionSuspensionTests {
 	private static final List<Candidate> BOTH = List.of(new Candidate("node-2", "pid 2"),
 			new Candidate("node-3", "pid 3"));
 
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final Election election = this.fixture.election;
-
 	@Test
 	void leaderHandsOverAndIsNoCandidateUntilResumed() {
-		this.fixture.at(Duration.ofSeconds(2), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(2), () -> {
+			assertThat(isLeader()).isTrue();
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 		});
-		this.fixture.at(Duration.ofSeconds(20), () -> {
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+		at(Duration.ofSeconds(20), () -> {
+			assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 			assertThat(this.store.observations).hasSizeGreaterThan(10);
 			this.election.resumeCandidacy(Suspension.UNHEALTHY);
 		});
-		this.fixture.at(Duration.ofSeconds(27), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(28)).run();
+		at(Duration.ofSeconds(27), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(28)).run();
 	}
 
 	@Test
 	void leaderDoesNotLeaveItsElectionToOthers() {
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendForSpread(Duration.ofMinutes(1));
 			assertThat(this.election.isSuspended()).isFalse();
-			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
 	void followerLeavesAnElectionToOthersUntilItResumes() {
 		this.store.leader = OTHER;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendForSpread(Duration.ofMinutes(1));
 			this.election.suspendForSpread(Duration.ofMinutes(1));
 		});
-		this.fixture.at(Duration.ofSeconds(5), () -> this.store.leader = null);
-		this.fixture.at(Duration.ofSeconds(10), () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(ElectionStatus.of(this.election).problem())
+		at(Duration.ofSeconds(5), () -> this.store.leader = null);
+		at(Duration.ofSeconds(10), () -> {
+			assertThat(isLeader()).isFalse();
+			assertThat(status().problem())
 				.contains("another candidate should lead, since this node leads other elections");
 			this.election.resumeCandidacy(Suspension.SPREAD);
 		});
-		this.fixture.at(Duration.ofSeconds(17), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(18)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
+		at(Duration.ofSeconds(17), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(18)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
 	}
 
 	@Test
 	void electionIsNotLeftToOthersForEver() {
 		this.store.leader = OTHER;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(Duration.ofSeconds(10)));
-		this.fixture.at(Duration.ofSeconds(6), () -> {
+		at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(Duration.ofSeconds(10)));
+		at(Duration.ofSeconds(6), () -> {
 			this.election.suspendForSpread(Duration.ofSeconds(10));
 			this.store.leader = null;
 		});
-		this.fixture.at(Duration.ofSeconds(11), () -> assertThat(this.election.isSuspended()).isTrue());
-		this.fixture.at(Duration.ofSeconds(13), () -> assertThat(this.election.isSuspended()).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
+		at(Duration.ofSeconds(11), () -> assertThat(this.election.isSuspended()).isTrue());
+		at(Duration.ofSeconds(13), () -> assertThat(this.election.isSuspended()).isFalse());
+		stopAt(Duration.ofSeconds(20)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.STOPPED);
 	}
 
 	@Test
@@ -122,65 +116,65 @@ class ElectionSuspensionTests {
 	@Test
 	void stopEndsWhatWasLeftToOthers() {
 		this.store.leader = OTHER;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(ElectionFixture.LEASE));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		at(Duration.ofSeconds(2), () -> this.election.suspendForSpread(LEASE));
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.election.isSuspended()).isFalse();
 	}
 
 	@Test
 	void leaderThatSuspendsItsCandidacyResumesByItself() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
 					Duration.ofSeconds(20));
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 			assertThat(this.election.isSuspended(Suspension.UNHEALTHY)).isFalse();
 		});
-		this.fixture.at(Duration.ofMillis(21_900), () -> {
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+		at(Duration.ofMillis(21_900), () -> {
+			assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 			assertThat(this.election.isSuspended()).isTrue();
-			assertThat(ElectionStatus.of(this.election).problem()).contains("services could not be started");
+			assertThat(status().problem()).contains("services could not be started");
 		});
-		this.fixture.at(Duration.ofSeconds(29), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+		at(Duration.ofSeconds(29), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(30)).run();
 	}
 
 	@Test
 	void successorDoesNotEndTheSuspensionOfALeader() {
 		this.store.candidates = BOTH;
 		this.store.succeeded = true;
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
-				this.election.leadership(), ElectionFixture.LEASE));
-		this.fixture.at(Duration.ofMillis(2500), () -> {
+		at(Duration.ofSeconds(2),
+				() -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(), LEASE));
+		at(Duration.ofMillis(2500), () -> {
 			assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse();
 			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
 	@Test
 	void healthThatIsBackDoesNotEndAnotherPause() {
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
 					Duration.ofSeconds(20));
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.election.resumeCandidacy(Suspension.UNHEALTHY);
 			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
+		stopAt(Duration.ofSeconds(10)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
 	@Test
 	void suspendedLeaderWithoutOthersIsACandidateOnlyBehindOthers() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
+		at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
 				this.election.leadership(), Duration.ofSeconds(20)));
-		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
-		assertThat(this.fixture.tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED, "granted 2");
+		at(Duration.ofSeconds(9), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(10)).run();
+		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED, "granted 2");
 	}
 
 	@Test
@@ -191,64 +185,63 @@ class ElectionSuspensionTests {
 					null);
 			throw FakeStore.failure();
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> this.election.resign("application"));
-		this.fixture.at(Duration.ofSeconds(3), () -> {
+		at(Duration.ofSeconds(2), () -> this.election.resign("application"));
+		at(Duration.ofSeconds(3), () -> {
 			assertThat(this.store.observations).isNotEmpty();
 			assertThat(this.election.isSuspended(Suspension.RESIGNED)).isTrue();
 			assertThat(this.election.state().history()).extracting(Transition::kind).doesNotContain(Kind.FOLLOWED);
 			this.store.leader = OTHER;
 		});
-		this.fixture.at(Duration.ofMillis(3100),
-				() -> assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		at(Duration.ofMillis(3100), () -> assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse());
+		stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
 	void onlyTheGivenTermIsSuspended() {
 		this.store.candidates = BOTH;
 		List<Leadership> first = new ArrayList<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			first.add(this.election.leadership());
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(10), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(10), () -> {
+			assertThat(isLeader()).isTrue();
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, first.get(0), Duration.ofSeconds(20));
-			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(isLeader()).isTrue();
 			assertThat(this.election.isSuspended()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		stopAt(Duration.ofSeconds(11)).run();
 	}
 
 	@Test
 	void winnerIsNotGranted() {
 		this.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofSeconds(1), () -> {
-			assertThat(ElectionStatus.of(this.election).role()).isEqualTo(Role.ELECTED);
+		at(Duration.ofSeconds(1), () -> {
+			assertThat(status().role()).isEqualTo(Role.ELECTED);
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.store.predecessor = null;
 		});
-		this.fixture.stopAt(Duration.ofSeconds(10)).run();
-		assertThat(this.fixture.tracedEvents()).isEmpty();
+		stopAt(Duration.ofSeconds(10)).run();
+		assertThat(tracedEvents()).isEmpty();
 	}
 
 	@Test
 	void followerKnowsTheLeaderAndMayAskItToResign() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
-		this.fixture.at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
-		this.fixture.at(Duration.ofSeconds(4), () -> {
-			assertThat(ElectionStatus.of(this.election).leader()).isEqualTo("node-2");
+		at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
+		at(Duration.ofSeconds(4), () -> {
+			assertThat(status().leader()).isEqualTo("node-2");
 			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
 		});
-		this.fixture.at(Duration.ofSeconds(6), () -> {
-			assertThat(this.fixture.trace).contains("request 0:1:775 test");
+		at(Duration.ofSeconds(6), () -> {
+			assertThat(this.trace).contains("request 0:1:775 test");
 			// The lock is free, for others
 			this.store.leader = null;
 		});
-		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
-		assertThat(this.fixture.tracedEvents()).isEmpty();
+		at(Duration.ofSeconds(10), () -> assertThat(isLeader()).isFalse());
+		stopAt(Duration.ofSeconds(11)).run();
+		assertThat(tracedEvents()).isEmpty();
 	}
 
 }

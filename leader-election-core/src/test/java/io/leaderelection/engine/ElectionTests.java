@@ -43,77 +43,65 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class ElectionTests {
+class ElectionTests extends ElectionFixture {
 
 	private static final Holder OTHER = new Holder("node-2", "4711");
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final FakeTime time = this.fixture.time;
-
-	private final Election election = this.fixture.election;
 
 	// The first decision
 
 	@Test
 	void firstDecisionIsToLeadIfTheLockIsFree() {
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofMillis(1), () -> {
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofMillis(1), () -> {
 			assertThat(decision).isCompleted();
-			assertThat(this.fixture.isLeader()).isTrue();
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1");
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "barrier", "granted 1");
 	}
 
 	@Test
 	void firstDecisionIsToFollowIfAnotherLeads() {
 		this.store.leader = OTHER;
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofMillis(2), () -> {
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofMillis(2), () -> {
 			assertThat(decision).isCompleted();
-			assertThat(this.fixture.isLeader()).isFalse();
+			assertThat(isLeader()).isFalse();
 			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
 			assertThat(this.election.state().view().leader()).isEqualTo(OTHER);
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.store.waits).startsWith(Duration.ofMillis(1), Duration.ofMillis(800), Duration.ofMillis(800));
-		assertThat(this.fixture.events).isEmpty();
+		assertThat(this.events).isEmpty();
 	}
 
 	@Test
 	void firstDecisionFailsIfTheStoreIsOutOfReachAndTheNodeIsACandidateLater() {
-		this.store.next(Call.OPEN, () -> {
-			throw new SessionException("Connection refused", null);
-		});
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofMillis(1), () -> {
+		this.store.fail(Call.OPEN, new SessionException("Connection refused", null));
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofMillis(1), () -> {
 			assertThat(decision).isCompletedExceptionally();
 			assertThat(failureOf(decision)).isExactlyInstanceOf(SessionException.class);
 			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
 			assertThat(this.election.state().contact().ever()).isFalse();
 			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("Connection refused", false));
 		});
-		this.fixture.at(Duration.ofSeconds(1), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(1), () -> {
+			assertThat(isLeader()).isTrue();
 			assertThat(this.election.state().contact().problem()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void firstDecisionFailsIfTheStoreIsUnusableAndTheNodeRetriesAfterHalfAMinute() {
-		this.store.next(Call.OPEN, () -> {
-			throw new UnusableStoreException("PostgreSQL is too old", "Upgrade", null);
-		});
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofSeconds(29), () -> {
+		this.store.fail(Call.OPEN, new UnusableStoreException("PostgreSQL is too old", "Upgrade", null));
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofSeconds(29), () -> {
 			assertThat(failureOf(decision)).isInstanceOf(UnusableStoreException.class);
 			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("PostgreSQL is too old", true));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(31)).run();
+		stopAt(Duration.ofSeconds(31)).run();
 		assertThat(this.store.openings).containsExactly(Duration.ZERO, Duration.ofSeconds(30));
 	}
 
@@ -121,12 +109,10 @@ class ElectionTests {
 	@ExtendWith(OutputCaptureExtension.class)
 	void unusableStoreIsLoggedOnceWithAction(CapturedOutput output) {
 		for (int i = 0; i < 3; i++) {
-			this.store.next(Call.OPEN, () -> {
-				throw new UnusableStoreException("PostgreSQL is too old", "Upgrade it.", null);
-			});
+			this.store.fail(Call.OPEN, new UnusableStoreException("PostgreSQL is too old", "Upgrade it.", null));
 		}
-		this.fixture.start();
-		this.fixture.stopAt(Duration.ofSeconds(61)).run();
+		start();
+		stopAt(Duration.ofSeconds(61)).run();
 		assertThat(this.store.openings).hasSize(3);
 		assertThat(output.getAll().lines().filter((line) -> line.contains("too old"))).singleElement()
 			.asString()
@@ -137,18 +123,18 @@ class ElectionTests {
 	@Test
 	void firstDecisionWaitsForTheGrantIfTheLockWasWon() {
 		this.store.ending = Ending.UNKNOWN;
-		CompletableFuture<@Nullable Void> decision = this.fixture.start();
-		this.fixture.at(Duration.ofMillis(99), () -> {
+		CompletableFuture<@Nullable Void> decision = start();
+		at(Duration.ofMillis(99), () -> {
 			assertThat(decision).isNotDone();
 			assertThat(this.election.state().position()).isInstanceOf(Position.Elected.class);
 		});
-		this.fixture.at(Duration.ofMillis(101), () -> assertThat(decision).isCompleted());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		at(Duration.ofMillis(101), () -> assertThat(decision).isCompleted());
+		stopAt(Duration.ofSeconds(1)).run();
 	}
 
 	@Test
 	void nodeThatIsNoCandidateOnlyObserves() {
-		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		ElectionFixture observer = new ElectionFixture(settings(Duration.ZERO, false));
 		observer.store.leader = OTHER;
 		CompletableFuture<@Nullable Void> decision = observer.start();
 		observer.at(Duration.ofMillis(1), () -> {
@@ -167,51 +153,51 @@ class ElectionTests {
 	@Test
 	void grantWaitsUntilNoSessionHoldsALockOfAnEarlierTermAndOnlyThenPassesTheBarrier() {
 		this.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofMillis(300), () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 7");
-			assertThat(this.fixture.trace).doesNotContain("barrier");
+		at(Duration.ofMillis(300), () -> {
+			assertThat(isLeader()).isFalse();
+			assertThat(status().blockedBy()).isEqualTo("backend 7");
+			assertThat(this.trace).doesNotContain("barrier");
 			this.store.predecessor = null;
 		});
-		this.fixture.at(Duration.ofMillis(310), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
-			assertThat(ElectionStatus.of(this.election).blockedBy()).isNull();
+		at(Duration.ofMillis(310), () -> {
+			assertThat(isLeader()).isTrue();
+			assertThat(status().blockedBy()).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "granted 1");
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "barrier", "granted 1");
 	}
 
 	@Test
 	void grantWaitsUntilTheBarrierIsPassedAndConfirmsMeanwhile() {
 		this.store.barrier = "backend 8";
-		this.fixture.at(Duration.ofMillis(6500), () -> {
+		at(Duration.ofMillis(6500), () -> {
 			assertThat(this.election.state().position()).isInstanceOf(Position.Elected.class);
-			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 8");
+			assertThat(status().blockedBy()).isEqualTo("backend 8");
 			assertThat(this.store.confirmations).hasSizeGreaterThanOrEqualTo(6);
 			this.store.barrier = null;
 		});
-		this.fixture.at(Duration.ofSeconds(8), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(9)).run();
+		at(Duration.ofSeconds(8), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(9)).run();
 	}
 
 	@Test
 	void winnerThatResignsHoldsTheLockUntilItIsFree() {
 		this.store.barrier = "backend 8";
-		this.fixture.at(Duration.ofMillis(1500), () -> {
+		at(Duration.ofMillis(1500), () -> {
 			this.election.resign("test");
-			ElectionStatus status = ElectionStatus.of(this.election);
+			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(ElectionStatus.Role.ELECTED);
 			assertThat(status.blockedBy()).isEqualTo("backend 8");
 			assertThat(this.election.requestResignation(null, "test again").isRequested()).isTrue();
 			this.store.barrier = null;
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "barrier", "release");
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "barrier", "barrier", "release");
 	}
 
 	@Test
 	void winnerConfirmsEveryFifthOfTheLeaseWhileTheTakeoverDelayRuns() {
-		ElectionFixture patient = new ElectionFixture(ElectionFixture.settings(ElectionFixture.LEASE, true));
+		ElectionFixture patient = new ElectionFixture(settings(LEASE, true));
 		patient.store.ending = Ending.UNKNOWN;
 		patient.stopAt(Duration.ofSeconds(5).plusMillis(1)).run();
 		assertThat(patient.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
@@ -230,10 +216,10 @@ class ElectionTests {
 	void takeoverDelayRunsBesideTheOtherWaits() {
 		this.store.ending = Ending.UNKNOWN;
 		this.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofMillis(90), () -> this.store.predecessor = null);
-		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		at(Duration.ofMillis(90), () -> this.store.predecessor = null);
+		at(Duration.ofMillis(99), () -> assertThat(isLeader()).isFalse());
+		at(Duration.ofMillis(101), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(1)).run();
 	}
 
 	@Test
@@ -252,23 +238,21 @@ class ElectionTests {
 	@Test
 	void nodeThatIsToLeaveAfterTheLastConfirmationIsNotGrantedLeadership() {
 		this.store.ending = Ending.UNKNOWN;
-		this.store.next(Call.RELEASE, () -> this.fixture.trace.add("at " + this.time.elapsed().toMillis()));
-		this.fixture.stopAt(Duration.ofMillis(97)).run();
+		this.store.next(Call.RELEASE, () -> this.trace.add("at " + this.time.elapsed().toMillis()));
+		stopAt(Duration.ofMillis(97)).run();
 		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
-		assertThat(this.fixture.tracedEvents()).isEmpty();
-		assertThat(this.fixture.trace).endsWith("release", "at 97", "close");
+		assertThat(tracedEvents()).isEmpty();
+		assertThat(this.trace).endsWith("release", "at 97", "close");
 	}
 
 	@Test
 	void winnerWhoseSessionHasEndedAfterTheLastConfirmationIsNotGrantedLeadership() {
 		this.store.ending = Ending.UNKNOWN;
 		this.store.skip(Call.CONFIRM);
-		this.store.next(Call.CONFIRM, () -> this.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		this.store.next(Call.CONFIRM, () -> loseSession());
+		stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 2", "revoked 2 STOPPED");
+		assertThat(tracedEvents()).containsExactly("granted 2", "revoked 2 STOPPED");
 	}
 
 	@Test
@@ -281,11 +265,11 @@ class ElectionTests {
 	void trustOfTheGrantIsAnchoredAtTheStartOfTheLastConfirmationBeforeIt() {
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(2)));
-		this.store.next(Call.CONFIRM, () -> this.fixture.hang(Duration.ofSeconds(60)));
-		this.fixture.at(ElectionFixture.TRUST.minusNanos(1), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.at(ElectionFixture.TRUST, () -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort");
+		this.store.next(Call.CONFIRM, () -> hang(Duration.ofSeconds(60)));
+		at(TRUST.minusNanos(1), () -> assertThat(isLeader()).isTrue());
+		at(TRUST, () -> assertThat(isLeader()).isFalse());
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort");
 	}
 
 	@ParameterizedTest
@@ -293,8 +277,8 @@ class ElectionTests {
 	void slowConfirmationBeforeTheGrantDoesNotEndTheTerm(long millis) {
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(millis)));
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(8)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 		assertThat(this.store.confirmations).startsWith(Duration.ZERO, Duration.ZERO, Duration.ofMillis(millis));
 	}
 
@@ -303,39 +287,36 @@ class ElectionTests {
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(3)));
 		this.store.next(Call.CANDIDATES, () -> this.time.advance(Duration.ofSeconds(1)));
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(8)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 	}
 
 	@Test
 	void confirmationThatReturnsAfterItsTrustHasRunOutGrantsNothing() {
 		this.store.skip(Call.CONFIRM);
 		this.store.next(Call.CONFIRM, () -> {
-			this.time.advance(ElectionFixture.TRUST);
-			assertThat(this.fixture.trace).doesNotContain("granted 1");
+			this.time.advance(TRUST);
+			assertThat(this.trace).doesNotContain("granted 1");
 		});
-		this.fixture.at(ElectionFixture.TRUST.plusMillis(1), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.store.confirmations).startsWith(Duration.ZERO, Duration.ZERO, ElectionFixture.TRUST);
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		at(TRUST.plusMillis(1), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(this.store.confirmations).startsWith(Duration.ZERO, Duration.ZERO, TRUST);
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 	}
 
 	@Test
 	void lossBeforeTheGrantIsSilentAndTheNextTermIsANewOne() {
 		this.store.skip(Call.CONFIRM);
-		this.store.next(Call.CONFIRM, () -> {
-			throw FakeStore.failure();
-		});
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "barrier", "abort", "open", "won 2", "barrier",
-				"granted 2");
+		this.store.fail(Call.CONFIRM);
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "barrier", "abort", "open", "won 2", "barrier", "granted 2");
 	}
 
 	// Leading
 
 	@Test
 	void leaderConfirmsEveryFifthOfTheLease() {
-		this.fixture.stopAt(Duration.ofMillis(3500)).run();
+		stopAt(Duration.ofMillis(3500)).run();
 		assertThat(this.store.confirmations).containsExactly(Duration.ZERO, Duration.ZERO, Duration.ofSeconds(1),
 				Duration.ofSeconds(2), Duration.ofSeconds(3));
 	}
@@ -345,16 +326,16 @@ class ElectionTests {
 		skipToTheConfirmationAt(Duration.ofSeconds(2));
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(900)));
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(10)));
-		Duration end = Duration.ofSeconds(2).plus(ElectionFixture.TRUST);
-		this.fixture.at(end.minusNanos(1), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		Duration end = Duration.ofSeconds(2).plus(TRUST);
+		at(end.minusNanos(1), () -> {
+			assertThat(isLeader()).isTrue();
 			assertThat(this.election.gate().enter("job")).isNotNull().satisfies(Work::close);
 		});
-		this.fixture.at(end, () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
+		at(end, () -> {
+			assertThat(isLeader()).isFalse();
 			assertThat(this.election.gate().enter("job")).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(7)).run();
+		stopAt(Duration.ofSeconds(7)).run();
 	}
 
 	@Test
@@ -363,32 +344,32 @@ class ElectionTests {
 		});
 		this.store.next(Call.CANDIDATES, () -> {
 			assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(1));
-			this.time.advanceTo(ElectionFixture.TRUST);
-			assertThat(this.fixture.isLeader()).isTrue();
+			this.time.advanceTo(TRUST);
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED");
 	}
 
 	@Test
 	void lateConfirmationDoesNotReviveTheTermEvenBeforeTheWatchdogHasRun() {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
-		this.store.next(Call.CONFIRM, () -> this.time.advance(ElectionFixture.TRUST));
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort",
-				"open", "won 2", "barrier", "granted 2");
+		this.store.next(Call.CONFIRM, () -> this.time.advance(TRUST));
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort", "open", "won 2",
+				"barrier", "granted 2");
 	}
 
 	@Test
 	void lateConfirmationDoesNotReviveTheTermThatTheWatchdogHasRevoked() {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
 		this.store.next(Call.CONFIRM, () -> {
-			this.time.advanceTo(ElectionFixture.TRUST);
-			this.fixture.checkDeadlines();
-			assertThat(this.fixture.trace).endsWith("revoked 1 LEASE_EXPIRED", "abort");
+			this.time.advanceTo(TRUST);
+			checkDeadlines();
+			assertThat(this.trace).endsWith("revoked 1 LEASE_EXPIRED", "abort");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 LEASE_EXPIRED", "granted 2",
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 LEASE_EXPIRED", "granted 2",
 				"revoked 2 STOPPED");
 	}
 
@@ -396,22 +377,20 @@ class ElectionTests {
 	void watchdogRevokesOnTimeAndAbortsTheSessionWhileTheElectionThreadHangs() {
 		skipToTheConfirmationAt(Duration.ofSeconds(1));
 		this.store.next(Call.CONFIRM, () -> {
-			this.fixture.hang(Duration.ofSeconds(60));
-			assertThat(this.time.elapsed()).isEqualTo(ElectionFixture.TRUST);
+			hang(Duration.ofSeconds(60));
+			assertThat(this.time.elapsed()).isEqualTo(TRUST);
 		});
-		this.fixture.stopAt(Duration.ofSeconds(6)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort",
-				"open");
+		stopAt(Duration.ofSeconds(6)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort", "open");
 	}
 
 	@Test
 	void watchdogRunsAgainWhenTrustExpires() {
-		this.fixture.at(Duration.ofMillis(1500), () -> {
-			assertThat(this.fixture.checkDeadlines())
-				.isEqualTo(Duration.ofSeconds(1).plus(ElectionFixture.TRUST).minusMillis(1500).toNanos());
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofMillis(1500), () -> {
+			assertThat(checkDeadlines()).isEqualTo(Duration.ofSeconds(1).plus(TRUST).minusMillis(1500).toNanos());
+			assertThat(isLeader()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -419,40 +398,38 @@ class ElectionTests {
 		this.store.leader = OTHER;
 		this.store.skip(Call.ACQUIRE);
 		this.store.next(Call.ACQUIRE, () -> {
-			this.fixture.hang(Duration.ofSeconds(60));
-			assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(1).plusMillis(800).plus(ElectionFixture.LEASE));
+			hang(Duration.ofSeconds(60));
+			assertThat(this.time.elapsed()).isEqualTo(Duration.ofMillis(1).plusMillis(800).plus(LEASE));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(7)).run();
-		assertThat(this.fixture.trace).startsWith("open", "abort", "open");
+		stopAt(Duration.ofSeconds(7)).run();
+		assertThat(this.trace).startsWith("open", "abort", "open");
 	}
 
 	@Test
 	void watchdogInterruptsAnOpeningThatTakesTooLong() {
 		this.store.next(Call.OPEN, () -> {
-			this.fixture.hang(Duration.ofSeconds(14));
+			hang(Duration.ofSeconds(14));
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
-			this.fixture.hang(Duration.ofSeconds(2));
+			hang(Duration.ofSeconds(2));
 			assertThat(Thread.interrupted()).isTrue();
 			// It may have begun to wait just after that
-			this.fixture.hang(Duration.ofSeconds(1));
+			hang(Duration.ofSeconds(1));
 			assertThat(Thread.interrupted()).isTrue();
 			throw FakeStore.failure();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
-		assertThat(this.fixture.trace).startsWith("open", "open", "won 1");
+		stopAt(Duration.ofSeconds(20)).run();
+		assertThat(this.trace).startsWith("open", "open", "won 1");
 	}
 
 	@Test
 	void lossOfTheSessionIsReportedAtOnceWithItsReason() {
-		this.fixture.at(Duration.ofSeconds(2), () -> this.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		}));
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.tracedEvents()).containsExactly("granted 1", "revoked 1 SESSION_LOST", "granted 2",
+		at(Duration.ofSeconds(2), () -> loseSession());
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 SESSION_LOST", "granted 2",
 				"revoked 2 STOPPED");
-		assertThat(this.fixture.events.get(1)).isInstanceOfSatisfying(LeadershipRevokedEvent.class, (revoked) -> {
+		assertThat(this.events.get(1)).isInstanceOfSatisfying(LeadershipRevokedEvent.class, (revoked) -> {
 			assertThat(revoked.getReason()).isEqualTo(Reason.SESSION_LOST);
-			assertThat(revoked.getLeadership()).isSameAs(this.fixture.events.get(0).getLeadership());
+			assertThat(revoked.getLeadership()).isSameAs(this.events.get(0).getLeadership());
 			assertThat(revoked.getLeadership().isCurrent()).isFalse();
 		});
 	}
@@ -461,10 +438,10 @@ class ElectionTests {
 	void winnerForWhomNothingIsLeftPassesNoBarrierAgain() {
 		this.store.clear = true;
 		this.store.ending = Ending.UNKNOWN;
-		this.fixture.at(Duration.ofMillis(99), () -> assertThat(this.fixture.isLeader()).isFalse());
-		this.fixture.at(Duration.ofMillis(101), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.trace).startsWith("open", "won 1", "granted 1");
+		at(Duration.ofMillis(99), () -> assertThat(isLeader()).isFalse());
+		at(Duration.ofMillis(101), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(this.trace).startsWith("open", "won 1", "granted 1");
 		assertThat(this.store.confirmations).first().isEqualTo(Duration.ofMillis(95));
 	}
 
@@ -472,27 +449,27 @@ class ElectionTests {
 	void grantWaitsForTheEndOfTheMarkerOfThePredecessor() {
 		this.store.clear = true;
 		this.store.predecessor = "backend 7";
-		this.fixture.at(Duration.ofMillis(500), () -> {
-			assertThat(this.fixture.isLeader()).isFalse();
-			assertThat(ElectionStatus.of(this.election).blockedBy()).isEqualTo("backend 7");
+		at(Duration.ofMillis(500), () -> {
+			assertThat(isLeader()).isFalse();
+			assertThat(status().blockedBy()).isEqualTo("backend 7");
 			this.store.predecessor = null;
 		});
-		this.fixture.at(Duration.ofMillis(600), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
+		at(Duration.ofMillis(600), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(1)).run();
 	}
 
 	@Test
 	void awaitLeadershipReturnsWhetherTheNodeLeads() {
-		this.fixture.at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(await(ElectionFixture.DRAIN_TIMEOUT)).isFalse();
-		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(2).plus(ElectionFixture.DRAIN_TIMEOUT));
+		at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(await(DRAIN_TIMEOUT)).isFalse();
+		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(2).plus(DRAIN_TIMEOUT));
 	}
 
 	private void assertGrantedAt(Duration moment) {
-		this.fixture.listener = (event) -> this.fixture.trace.add("at " + this.time.elapsed().toMillis());
-		this.fixture.stopAt(Duration.ofSeconds(1)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "at " + moment.toMillis());
+		this.listener = (event) -> this.trace.add("at " + this.time.elapsed().toMillis());
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "at " + moment.toMillis());
 	}
 
 	private static Throwable failureOf(CompletableFuture<?> future) {

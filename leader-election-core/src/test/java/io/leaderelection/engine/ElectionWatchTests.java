@@ -41,17 +41,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
-class ElectionWatchTests {
+class ElectionWatchTests extends ElectionFixture {
 
 	private static final Term TERM = new Term(0, 1, 775);
 
 	private static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final FakeStore store = this.fixture.store;
-
-	private final Election election = this.fixture.election;
 
 	@BeforeEach
 	void watch() {
@@ -66,10 +60,10 @@ class ElectionWatchTests {
 
 	@Test
 	void nodeWatchesUntilItMayBeAdmitted() {
-		this.fixture.at(Duration.ofSeconds(30), () -> {
+		at(Duration.ofSeconds(30), () -> {
 			assertThat(this.store.openings).isEmpty();
 			assertThat(this.election.state().contact().watching()).isTrue();
-			ElectionStatus status = ElectionStatus.of(this.election);
+			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status.leader()).isEqualTo("node-2");
@@ -77,11 +71,11 @@ class ElectionWatchTests {
 			this.store.leader = null;
 			this.store.open = true;
 		});
-		this.fixture.at(Duration.ofMillis(37_700), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
-			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+		at(Duration.ofMillis(37_700), () -> {
+			assertThat(isLeader()).isTrue();
+			assertThat(status().watching()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(39)).run();
+		stopAt(Duration.ofSeconds(39)).run();
 		assertThat(this.store.watches.get(0)).isLessThanOrEqualTo(Duration.ofMillis(250));
 		for (int i = 1; i < this.store.watches.size(); i++) {
 			assertThat(this.store.watches.get(i).minus(this.store.watches.get(i - 1))).isBetween(Duration.ofSeconds(3),
@@ -95,11 +89,11 @@ class ElectionWatchTests {
 		this.store.open = true;
 		this.store.admits = false;
 		this.store.next(Call.OPEN, () -> this.store.open = false);
-		this.fixture.at(Duration.ofSeconds(20), () -> {
-			assertThat(this.fixture.trace).containsExactly("open", "close");
+		at(Duration.ofSeconds(20), () -> {
+			assertThat(this.trace).containsExactly("open", "close");
 			assertThat(this.store.watches).hasSizeGreaterThan(2);
 		});
-		this.fixture.stopAt(Duration.ofSeconds(21)).run();
+		stopAt(Duration.ofSeconds(21)).run();
 	}
 
 	@Test
@@ -107,22 +101,22 @@ class ElectionWatchTests {
 		this.store.leader = null;
 		this.store.open = true;
 		this.store.succeeded = true;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			assertThat(this.store.watches).hasSize(1);
 			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofMillis(2500), () -> {
+		at(Duration.ofMillis(2500), () -> {
 			assertThat(this.store.openings).hasSize(2);
 			assertThat(this.store.watches).hasSize(1);
-			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+			assertThat(status().watching()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
 	void nodeThatIsNoCandidateNeverOpensASession() {
-		ElectionFixture observer = new ElectionFixture(ElectionFixture.settings(Duration.ZERO, false));
+		ElectionFixture observer = new ElectionFixture(settings(Duration.ZERO, false));
 		watch(observer.store);
 		observer.store.open = true;
 		observer.at(Duration.ofSeconds(30), () -> {
@@ -138,17 +132,17 @@ class ElectionWatchTests {
 		this.store.leader = null;
 		this.store.open = true;
 		this.store.succeeded = true;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 		});
-		this.fixture.at(Duration.ofSeconds(12), () -> {
+		at(Duration.ofSeconds(12), () -> {
 			assertThat(this.store.openings).hasSize(2);
-			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+			assertThat(status().watching()).isTrue();
 			this.election.resumeCandidacy(Suspension.UNHEALTHY);
 		});
-		this.fixture.at(Duration.ofMillis(12_100), () -> assertThat(this.store.openings).hasSize(3));
-		this.fixture.stopAt(Duration.ofSeconds(13)).run();
+		at(Duration.ofMillis(12_100), () -> assertThat(this.store.openings).hasSize(3));
+		stopAt(Duration.ofSeconds(13)).run();
 	}
 
 	@Test
@@ -156,51 +150,49 @@ class ElectionWatchTests {
 		this.store.leader = null;
 		this.store.open = true;
 		this.store.succeeded = true;
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.state().leadership(),
 					Duration.ofSeconds(11));
 		});
-		this.fixture.at(Duration.ofMillis(12_900), () -> {
+		at(Duration.ofMillis(12_900), () -> {
 			assertThat(this.store.openings).hasSize(2);
-			assertThat(ElectionStatus.of(this.election).watching()).isTrue();
+			assertThat(status().watching()).isTrue();
 		});
-		this.fixture.at(Duration.ofMillis(13_100), () -> assertThat(this.store.openings).hasSize(3));
-		this.fixture.stopAt(Duration.ofSeconds(14)).run();
+		at(Duration.ofMillis(13_100), () -> assertThat(this.store.openings).hasSize(3));
+		stopAt(Duration.ofSeconds(14)).run();
 	}
 
 	@Test
 	void nodeThatWatchesRequestsWithoutASession() {
-		this.fixture.at(Duration.ofSeconds(9), () -> assertThat(this.election.requestResignation(null, "test"))
+		at(Duration.ofSeconds(9), () -> assertThat(this.election.requestResignation(null, "test"))
 			.isEqualTo(ResignationAnswer.requested(TERM)));
-		this.fixture.stopAt(Duration.ofSeconds(13)).run();
-		assertThat(this.fixture.trace).containsExactly("request 0:1:775 test");
+		stopAt(Duration.ofSeconds(13)).run();
+		assertThat(this.trace).containsExactly("request 0:1:775 test");
 	}
 
 	@Test
 	void failuresThatComeAndGoAreLoggedOnce(CapturedOutput output) {
 		for (int i = 0; i < 5; i++) {
 			this.store.skip(Call.WATCH);
-			this.store.next(Call.WATCH, () -> {
-				throw FakeStore.failure();
-			});
+			this.store.fail(Call.WATCH);
 		}
-		this.fixture.stopAt(Duration.ofMinutes(1)).run();
+		stopAt(Duration.ofMinutes(1)).run();
 		assertThat(output).containsOnlyOnce("Following without a session: The connection broke")
 			.containsOnlyOnce("Database reachable again");
 	}
 
 	@Test
 	void slowStoreIsObservedOneTimeLater() {
-		this.fixture.at(Duration.ofSeconds(10), () -> {
+		at(Duration.ofSeconds(10), () -> {
 			this.store.leader = new Holder("node-3", "pid 3", new Term(0, 1, 780), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
 			this.store.open = true;
 			this.store.slow = true;
 			this.store.watches.clear();
 		});
-		this.fixture.at(Duration.ofSeconds(40), () -> {
-			ElectionStatus status = ElectionStatus.of(this.election);
+		at(Duration.ofSeconds(40), () -> {
+			ElectionStatus status = status();
 			assertThat(status.leader()).as("as observed last").isEqualTo("node-2");
 			assertThat(status.problem()).isNull();
 			assertThat(status.silence()).isGreaterThan(Duration.ofSeconds(30));
@@ -208,22 +200,22 @@ class ElectionWatchTests {
 			assertThat(this.store.watches).hasSizeBetween(4, 10);
 			this.store.slow = false;
 		});
-		this.fixture.at(Duration.ofSeconds(48), () -> assertThat(this.store.openings).hasSize(1));
-		this.fixture.stopAt(Duration.ofSeconds(49)).run();
+		at(Duration.ofSeconds(48), () -> assertThat(this.store.openings).hasSize(1));
+		stopAt(Duration.ofSeconds(49)).run();
 	}
 
 	@Test
 	void nodeDoesNotWatchBeforeItHasReachedTheStore(CapturedOutput output) {
 		for (int i = 0; i < 3; i++) {
 			this.store.next(Call.WATCH, () -> {
-				ElectionStatus status = ElectionStatus.of(this.election);
+				ElectionStatus status = status();
 				assertThat(status.watching()).isFalse();
 				assertThat(status.lastConfirmation()).isNull();
 				throw FakeStore.failure();
 			});
 		}
-		this.fixture.at(Duration.ofSeconds(10), () -> assertThat(ElectionStatus.of(this.election).watching()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(11)).run();
+		at(Duration.ofSeconds(10), () -> assertThat(status().watching()).isTrue());
+		stopAt(Duration.ofSeconds(11)).run();
 		assertThat(this.store.failures).isEmpty();
 		assertThat(output).containsOnlyOnce("Database reachable").doesNotContain("again", "re-established");
 	}
@@ -231,22 +223,16 @@ class ElectionWatchTests {
 	@Test
 	void firstSessionIsNotReestablished(CapturedOutput output) {
 		this.store.open = true;
-		this.store.next(Call.WATCH, () -> {
-			throw FakeStore.failure();
-		});
-		this.store.next(Call.OPEN, () -> {
-			throw FakeStore.failure();
-		});
+		this.store.fail(Call.WATCH);
+		this.store.fail(Call.OPEN);
 		this.store.skip(Call.ACQUIRE);
-		this.store.next(Call.ACQUIRE, () -> {
-			throw FakeStore.failure();
-		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
+		this.store.fail(Call.ACQUIRE);
+		at(Duration.ofSeconds(3), () -> {
 			assertThat(this.store.openings).hasSize(3);
 			assertThat(output.getAll().indexOf("Session established")).isBetween(0,
 					output.getAll().indexOf("Session re-established"));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).containsOnlyOnce("Session established")
 			.containsOnlyOnce("Session re-established")
 			.doesNotContain("Database reachable");
@@ -256,8 +242,8 @@ class ElectionWatchTests {
 	void candidateThatIsNoStandbyWaitsLongerAsLongAsThereAreEnoughOthers() {
 		this.store.canWatch = false;
 		this.store.standby = false;
-		this.fixture.at(Duration.ofSeconds(60), () -> {
-			ElectionStatus status = ElectionStatus.of(this.election);
+		at(Duration.ofSeconds(60), () -> {
+			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.leader()).isEqualTo("node-2");
 			assertThat(this.store.waits.subList(1, this.store.waits.size())).hasSizeGreaterThan(5)
@@ -266,11 +252,11 @@ class ElectionWatchTests {
 			this.store.standby = true;
 			this.store.waits.clear();
 		});
-		this.fixture.at(Duration.ofSeconds(70), () -> {
-			assertThat(ElectionStatus.of(this.election).watching()).isFalse();
+		at(Duration.ofSeconds(70), () -> {
+			assertThat(status().watching()).isFalse();
 			assertThat(this.store.waits).hasSizeGreaterThan(2).containsOnly(Duration.ofMillis(800));
 		});
-		this.fixture.stopAt(Duration.ofSeconds(71)).run();
+		stopAt(Duration.ofSeconds(71)).run();
 		assertThat(this.store.openings).hasSize(1);
 		assertThat(this.store.watches).isEmpty();
 	}
@@ -282,21 +268,21 @@ class ElectionWatchTests {
 		this.store.skip(Call.ACQUIRE);
 		this.store.next(Call.ACQUIRE, () -> {
 			this.store.next(Call.OPEN, () -> {
-				ElectionStatus status = ElectionStatus.of(this.election);
+				ElectionStatus status = status();
 				assertThat(status.problem()).isEqualTo("The connection broke");
 				assertThat(status.watching()).isTrue();
 			});
 			throw FakeStore.failure();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(20)).run();
+		stopAt(Duration.ofSeconds(20)).run();
 		assertThat(this.store.openings).hasSize(2);
 	}
 
 	@Test
 	void nodeThatWatchesIsStoppedAtOnce() {
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.time.elapsed()).isEqualTo(Duration.ofSeconds(3));
-		assertThat(this.fixture.trace).isEmpty();
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(3));
+		assertThat(this.trace).isEmpty();
 	}
 
 }

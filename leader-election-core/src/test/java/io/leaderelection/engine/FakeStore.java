@@ -173,6 +173,28 @@ final class FakeStore implements ElectionStore {
 		});
 	}
 
+	void skip(Call call, int times) {
+		for (int i = 0; i < times; i++) {
+			skip(call);
+		}
+	}
+
+	void fail(Call call) {
+		fail(call, failure());
+	}
+
+	void fail(Call call, int times) {
+		for (int i = 0; i < times; i++) {
+			fail(call);
+		}
+	}
+
+	void fail(Call call, SessionException failure) {
+		next(call, () -> {
+			throw failure;
+		});
+	}
+
 	private void play(Call call) throws SessionException {
 		Deque<Script> queue = this.scripts.get(call);
 		if (queue != null && !queue.isEmpty()) {

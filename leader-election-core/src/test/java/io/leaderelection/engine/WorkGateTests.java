@@ -43,11 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class WorkGateTests {
-
-	private final ElectionFixture fixture = new ElectionFixture();
-
-	private final Election election = this.fixture.election;
+class WorkGateTests extends ElectionFixture {
 
 	private final WorkGate gate = this.election.gate();
 
@@ -56,7 +52,7 @@ class WorkGateTests {
 	@Test
 	void letsWorkInOnlyWhileTheNodeLeads() {
 		assertThat(this.gate.enter("job")).isNull();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
 				assertThat(entered).isNotNull();
 				assertThat(entered.getLeadership()).isSameAs(this.election.leadership());
@@ -67,18 +63,18 @@ class WorkGateTests {
 			assertThat(this.gate.current()).isNull();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.gate.enter("job")).isNull();
 		assertThat(this.gate.isEmpty()).isTrue();
 	}
 
 	@Test
 	void nestedWorkPassesDuringTheDrainAndOtherWorkDoesNot() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("outer");
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> {
+		at(Duration.ofSeconds(2), () -> {
 			try (Work nested = this.gate.enter("nested")) {
 				assertThat(nested).isNotNull();
 				assertThat(nested.getLeadership()).isSameAs(this.work.getLeadership());
@@ -88,13 +84,13 @@ class WorkGateTests {
 			assertThat(CompletableFuture.supplyAsync(() -> this.gate.enter("other")).join()).isNull();
 			this.work.close();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.trace).contains("release clean");
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.trace).contains("release clean");
 	}
 
 	@Test
 	void workInsideThatOfAServicePassesUntilTheServiceHasStoppedAndTheDrainDoesNotWaitForIt() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			Work service = this.gate.enter("service");
 			service.continueInService();
 			service.close();
@@ -113,13 +109,13 @@ class WorkGateTests {
 			assertThat(this.gate.isDrained()).isTrue();
 			assertThat(this.gate.enter("call", service)).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).contains("release clean");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).contains("release clean");
 	}
 
 	@Test
 	void asynchronousWorkInsideThatOfAServiceIsWaitedForWhenTheServiceHasStopped() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			Work service = this.gate.enter("service");
 			service.continueInService();
 			service.close();
@@ -134,28 +130,27 @@ class WorkGateTests {
 			stage.complete(null);
 			assertThat(this.gate.isDrained()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).contains("release clean");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).contains("release clean");
 	}
 
 	@Test
 	void nestedWorkIsRefusedAsSoonAsTheTermIsNoLongerTrusted() {
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.skip(Call.CONFIRM);
-		this.fixture.store.next(Call.CONFIRM, () -> this.fixture.time.advance(Duration.ofSeconds(5)));
-		this.fixture.at(Duration.ofMillis(500), () -> this.work = this.gate.enter("outer"));
-		this.fixture.at(ElectionFixture.TRUST, () -> assertThat(this.gate.enter("nested")).isNull());
-		this.fixture.at(Duration.ofSeconds(7), () -> this.work.close());
-		this.fixture.stopAt(Duration.ofSeconds(8)).run();
+		this.store.skip(Call.CONFIRM, 2);
+		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(5)));
+		at(Duration.ofMillis(500), () -> this.work = this.gate.enter("outer"));
+		at(TRUST, () -> assertThat(this.gate.enter("nested")).isNull());
+		at(Duration.ofSeconds(7), () -> this.work.close());
+		stopAt(Duration.ofSeconds(8)).run();
 		assertThat(Thread.interrupted()).isFalse();
 	}
 
 	@Test
 	void threadWhoseTermIsOverIsRefusedEvenIfTheNodeLeadsAgain() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.work = this.gate.enter("outer"));
-		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
-		this.fixture.at(Duration.ofSeconds(3).plus(ElectionFixture.DRAIN_TIMEOUT), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(1), () -> this.work = this.gate.enter("outer"));
+		at(Duration.ofSeconds(2), this::loseSession);
+		at(Duration.ofSeconds(3).plus(DRAIN_TIMEOUT), () -> {
+			assertThat(isLeader()).isTrue();
 			assertThat(this.work.getLeadership().isCurrent()).isFalse();
 			assertThat(this.gate.enter("nested")).isNull();
 			this.work.close();
@@ -164,82 +159,82 @@ class WorkGateTests {
 				assertThat(next.getLeadership()).isSameAs(this.election.leadership());
 			}
 		});
-		this.fixture.stopAt(Duration.ofSeconds(30)).run();
+		stopAt(Duration.ofSeconds(30)).run();
 	}
 
 	@Test
 	void lossInterruptsWorkAndTheFlagDoesNotOutliveIt() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(1200), () -> {
+		at(Duration.ofMillis(1200), () -> {
 			assertThat(Thread.currentThread().isInterrupted()).isTrue();
 			this.work.close();
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void lossInterruptsNoThreadWhoseWorkHasEnded() {
-		this.fixture.at(Duration.ofSeconds(1), () -> this.gate.enter("job").close());
-		this.fixture.at(Duration.ofSeconds(2), this::loseSession);
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
-		assertThat(this.fixture.trace).contains("revoked 1 SESSION_LOST");
+		at(Duration.ofSeconds(1), () -> this.gate.enter("job").close());
+		at(Duration.ofSeconds(2), this::loseSession);
+		stopAt(Duration.ofSeconds(3)).run();
+		assertThat(this.trace).contains("revoked 1 SESSION_LOST");
 	}
 
 	@Test
 	void interruptOfOthersIsLeftAlone() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
 				Thread.currentThread().interrupt();
 			}
 			assertThat(Thread.interrupted()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void stageIsWaitedForUntilItCompletes() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
 			assertThat(this.gate.current()).isNull();
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+		at(Duration.ofSeconds(3), () -> {
+			assertThat(tracedEvents()).containsExactly("granted 1");
 			stage.complete("done");
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
 	}
 
 	@Test
 	void stageThatFailsHasEnded() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
 			stage.completeExceptionally(new IllegalStateException("test"));
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void stageThatHasCompletedAlreadyHasEnded() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			continueUntil(CompletableFuture.completedFuture("done"));
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void stageOfNestedWorkIsWaitedForBeyondTheOuterWork() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work outer = this.gate.enter("outer")) {
 				continueUntil(stage);
 				assertThat(this.gate.current()).isSameAs(outer);
@@ -248,17 +243,17 @@ class WorkGateTests {
 			stage.complete("done");
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void stageIsCancelledOnLoss() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
 			loseSession();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 		assertThat(stage).isCancelled();
 		assertThat(this.gate.isEmpty()).isTrue();
 	}
@@ -266,44 +261,44 @@ class WorkGateTests {
 	@Test
 	void stageThatIsReturnedAfterTheLossIsCancelledAtOnce() {
 		CompletableFuture<String> stage = new CompletableFuture<>();
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(1200), () -> {
+		at(Duration.ofMillis(1200), () -> {
 			assertThat(this.work.getLeadership().isCurrent()).isFalse();
 			this.work.continueUntil(stage);
 			this.work.close();
 			assertThat(stage).isCancelled();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void workThatLastsIsWaitedForUntilItHasEnded() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
+				entered.continueUntilEnd(() -> this.trace.add("cancelled"));
 				this.work = entered;
 			}
 			this.election.resign("application");
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
+		at(Duration.ofSeconds(3), () -> {
 			assertThat(this.gate.isDrained()).isFalse();
-			assertThat(this.fixture.tracedEvents()).containsExactly("granted 1");
+			assertThat(tracedEvents()).containsExactly("granted 1");
 			this.work.end();
 			this.work.end();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.fixture.traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
+		stopAt(Duration.ofSeconds(4)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
 	}
 
 	@Test
 	void workThatHasEndedIsCountedWhileItsThreadMayEnterInnerWork() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
-				entered.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
+				entered.continueUntilEnd(() -> this.trace.add("cancelled"));
 				entered.end();
 				this.election.resign("application");
 				try (Work inner = this.gate.enter("inner")) {
@@ -313,59 +308,59 @@ class WorkGateTests {
 			}
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).doesNotContain("cancelled");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).doesNotContain("cancelled");
 	}
 
 	@Test
 	void workThatLastsIsCancelledOnLossWithoutAnInterrupt() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
 				entered.continueUntilEnd(() -> {
-					this.fixture.trace.add("cancelled");
+					this.trace.add("cancelled");
 					entered.end();
 				});
 			}
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(1200), () -> {
-			assertThat(this.fixture.trace).contains("cancelled");
+		at(Duration.ofMillis(1200), () -> {
+			assertThat(this.trace).contains("cancelled");
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void workThatLastsOnceItsTermIsOverIsCancelledAtOnce() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(1200), () -> {
+		at(Duration.ofMillis(1200), () -> {
 			this.work.continueUntilEnd(this.work::end);
 			this.work.close();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
 	void workThatHasEndedIsNotCancelled() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
-			this.work.continueUntilEnd(() -> this.fixture.trace.add("cancelled"));
+			this.work.continueUntilEnd(() -> this.trace.add("cancelled"));
 			this.work.end();
 			loseSession();
 		});
-		this.fixture.at(Duration.ofMillis(1200), () -> this.work.close());
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).contains("revoked 1 SESSION_LOST").doesNotContain("cancelled");
+		at(Duration.ofMillis(1200), () -> this.work.close());
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).contains("revoked 1 SESSION_LOST").doesNotContain("cancelled");
 	}
 
 	@Test
 	void failureToCancelEndangersNothing() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("job")) {
 				entered.continueUntilEnd(() -> {
 					entered.end();
@@ -374,13 +369,13 @@ class WorkGateTests {
 			}
 			loseSession();
 		});
-		this.fixture.at(Duration.ofSeconds(2), () -> assertThat(this.fixture.isLeader()).isTrue());
-		this.fixture.stopAt(Duration.ofSeconds(3)).run();
+		at(Duration.ofSeconds(2), () -> assertThat(isLeader()).isTrue());
+		stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
 	void workMayGoOnInsideOfItsOriginOnAnotherThreadDuringTheDrain() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("origin")) {
 				entered.continueUntilEnd(entered::end);
 				this.work = entered;
@@ -398,23 +393,23 @@ class WorkGateTests {
 			assertThat(this.gate.enter("late", this.work)).isNull();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.fixture.trace).contains("release clean");
+		stopAt(Duration.ofSeconds(2)).run();
+		assertThat(this.trace).contains("release clean");
 	}
 
 	@Test
 	void originThatHasEndedGoesOnAsLongAsItsTermOnly() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("origin");
 			this.work.close();
 			assertThat(this.gate.enter("next", this.work)).isNotNull().satisfies(Work::close);
 			loseSession();
 		});
-		this.fixture.at(Duration.ofSeconds(3), () -> {
-			assertThat(this.fixture.isLeader()).isTrue();
+		at(Duration.ofSeconds(3), () -> {
+			assertThat(isLeader()).isTrue();
 			assertThat(this.gate.enter("next", this.work)).isNull();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(4)).run();
+		stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	/**
@@ -423,7 +418,7 @@ class WorkGateTests {
 	 */
 	@Test
 	void drainMissesNoWorkThatIsHandedOn() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			this.work = lasting(null);
 			this.election.resign("application");
 			CompletableFuture<Work> handedOn = CompletableFuture.supplyAsync(() -> {
@@ -441,7 +436,7 @@ class WorkGateTests {
 			handedOn.join().end();
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	/**
@@ -450,7 +445,7 @@ class WorkGateTests {
 	 */
 	@Test
 	void noWorkThatBeginsWhileAllIsInterruptedGoesOn() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			TermLeadership leadership = this.election.leadership();
 			List<Work> origins = new ArrayList<>();
 			for (int i = 0; i < 20; i++) {
@@ -468,7 +463,7 @@ class WorkGateTests {
 			this.gate.interruptAll(leadership);
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	/**
@@ -476,7 +471,7 @@ class WorkGateTests {
 	 */
 	@RepeatedTest(5)
 	void noNestedWorkThatLastsWhileAllIsInterruptedGoesOn() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			TermLeadership leadership = this.election.leadership();
 			try (Work outer = this.gate.enter("outer")) {
 				for (int i = 0; i < 20; i++) {
@@ -496,7 +491,7 @@ class WorkGateTests {
 			}
 			assertThat(this.gate.isEmpty()).isTrue();
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	private void beginWithin(Work origin) {
@@ -516,7 +511,7 @@ class WorkGateTests {
 	void cancelledWorkIsReckonedWithForAsLongAsOtherWorkIsWaitedFor(Duration drainTimeout, Duration later,
 			String release) {
 		ElectionFixture other = new ElectionFixture(
-				new ElectionSettings("default", "node-1", ElectionFixture.LEASE, Duration.ZERO, drainTimeout, true));
+				new ElectionSettings("default", "node-1", LEASE, Duration.ZERO, drainTimeout, true));
 		Duration cancelled = Duration.ofSeconds(1);
 		other.at(cancelled, () -> {
 			try (Work entered = other.election.gate().enter("job")) {
@@ -540,14 +535,14 @@ class WorkGateTests {
 
 	@Test
 	void describesWorkByWhatAndWhere() {
-		this.fixture.at(Duration.ofSeconds(1), () -> {
+		at(Duration.ofSeconds(1), () -> {
 			try (Work entered = this.gate.enter("refresh of descriptions")) {
 				assertThat(this.gate.describe(Work::describe))
 					.contains("refresh of descriptions on thread '" + Thread.currentThread().getName() + "'")
 					.contains("at " + WorkGateTests.class.getName());
 			}
 		});
-		this.fixture.stopAt(Duration.ofSeconds(2)).run();
+		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	/**
@@ -582,8 +577,7 @@ class WorkGateTests {
 			}
 			drained.set(true);
 			assertThat(results)
-				.allSatisfy((result) -> assertThat(result).succeedsWithin(ElectionFixture.LEASE.multipliedBy(4))
-					.isEqualTo(true));
+				.allSatisfy((result) -> assertThat(result).succeedsWithin(LEASE.multipliedBy(4)).isEqualTo(true));
 		});
 		round.stopAt(Duration.ofSeconds(2)).run();
 	}
@@ -616,12 +610,6 @@ class WorkGateTests {
 			assertThat(entered).isNotNull();
 			entered.continueUntil(stage);
 		}
-	}
-
-	private void loseSession() {
-		this.fixture.store.next(Call.PROBE, () -> {
-			throw FakeStore.failure();
-		});
 	}
 
 }
