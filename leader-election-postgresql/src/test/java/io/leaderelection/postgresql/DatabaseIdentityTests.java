@@ -17,9 +17,9 @@
 package io.leaderelection.postgresql;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Properties;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
@@ -38,7 +38,7 @@ class DatabaseIdentityTests {
 	void createDatabase() {
 		dropDatabase();
 		this.server.execute("CREATE DATABASE identity_database");
-		this.server.execute("CREATE ROLE identity_role LOGIN PASSWORD 'secret'");
+		this.server.createRole("identity_role");
 	}
 
 	@AfterEach
@@ -49,14 +49,14 @@ class DatabaseIdentityTests {
 
 	@Test
 	void sameDatabaseMatches() throws SQLException {
-		assertThat(identity(this.server.database(), this.server.username(), this.server.password())
-			.matches(identity(this.server.database(), "identity_role", "secret"))).isTrue();
+		assertThat(identity(this.server.database(), this.server.username())
+			.matches(identity(this.server.database(), "identity_role"))).isTrue();
 	}
 
 	@Test
 	void otherDatabaseOfTheClusterDoesNotMatch() throws SQLException {
-		DatabaseIdentity own = identity(this.server.database(), this.server.username(), this.server.password());
-		DatabaseIdentity other = identity("identity_database", this.server.username(), this.server.password());
+		DatabaseIdentity own = identity(this.server.database(), this.server.username());
+		DatabaseIdentity other = identity("identity_database", this.server.username());
 		assertThat(own.cluster()).isNotNull().isEqualTo(other.cluster());
 		assertThat(own.matches(other)).isFalse();
 	}
@@ -68,27 +68,23 @@ class DatabaseIdentityTests {
 
 	@Test
 	void clusterThatMayNotBeAskedForMatches() throws SQLException {
-		try (Connection connection = connect("identity_database", this.server.username(), this.server.password());
+		try (Connection connection = this.server.connectTo("identity_database");
 				Statement statement = connection.createStatement()) {
 			statement.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
 		}
-		DatabaseIdentity without = identity("identity_database", "identity_role", "secret");
+		DatabaseIdentity without = identity("identity_database", "identity_role");
 		assertThat(without.cluster()).isNull();
-		DatabaseIdentity with = identity("identity_database", this.server.username(), this.server.password());
+		DatabaseIdentity with = identity("identity_database", this.server.username());
 		assertThat(with.cluster()).isNotNull();
 		assertThat(with.matches(without)).isTrue();
 		assertThat(without.matches(with)).isTrue();
 	}
 
-	private DatabaseIdentity identity(String database, String username, String password) throws SQLException {
-		try (Connection connection = connect(database, username, password)) {
+	private DatabaseIdentity identity(String database, String role) throws SQLException {
+		String url = this.server.jdbcUrl(this.server.port(), database);
+		try (Connection connection = this.server.connect(url, role, new Properties())) {
 			return DatabaseIdentity.of(connection);
 		}
-	}
-
-	private Connection connect(String database, String username, String password) throws SQLException {
-		String url = this.server.jdbcUrl().replaceFirst("/" + this.server.database() + "$", "/" + database);
-		return DriverManager.getConnection(url, username, password);
 	}
 
 }

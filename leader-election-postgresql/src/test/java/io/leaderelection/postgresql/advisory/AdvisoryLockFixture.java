@@ -17,107 +17,107 @@
 package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.function.BiFunction;
+import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionSettings.FastTakeover;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.postgresql.StoreFixture;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
+import static org.mockito.ArgumentMatchers.anyInt;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.Mockito.spy;
 
 /**
- * Sessions of an election with advisory locks of its own, on a real server.
+ * Sessions of an election with advisory locks of its own.
  */
-abstract class AdvisoryLockFixture {
-
-	static final Duration NO_WAIT = Duration.ofMillis(1);
+abstract class AdvisoryLockFixture extends StoreFixture {
 
 	static final Duration LONG = Duration.ofSeconds(10);
 
-	final PostgreSqlServer server = PostgreSqlServer.shared();
+	/** A statement that is cancelled. */
+	static final String CANCELLED = "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)";
 
 	final String election = "election-" + UUID.randomUUID();
 
-	final ElectionKeys keys = ElectionKeys.derive("test", this.election);
+	ElectionKeys keys = ElectionKeys.derive("test", this.election);
 
-	final List<StoreSession> sessions = new ArrayList<>();
+	Duration lease = LONG;
 
-	@AfterEach
-	void closeSessions() {
-		this.sessions.forEach(StoreSession::abort);
+	Duration takeoverDelay = Duration.ZERO;
+
+	FastTakeover fastTakeover = FastTakeover.AUTO;
+
+	int standbys = ElectionSettings.STANDBYS;
+
+	boolean allowSessionPooler;
+
+	ConnectionSource source = this.server::connect;
+
+	ElectionSettings settings(String node, NodeProfile profile) {
+		return new ElectionSettings(this.election, node, this.lease, this.takeoverDelay, this.fastTakeover,
+				Duration.ofSeconds(1), true, this.standbys, profile, ElectionSettings.PRIORITY_HOLD);
 	}
 
-	ElectionSettings settings(String node) {
-		return settings(node, Duration.ofSeconds(3), ElectionSettings.STANDBYS);
+	@Override
+	public AdvisoryLockStore store(String node) {
+		return store(node, NodeProfile.DEFAULT);
 	}
 
-	ElectionSettings settings(String node, Duration lease, int standbys) {
-		return new ElectionSettings(this.election, node, lease, Duration.ZERO, Duration.ofSeconds(1), true, standbys);
+	AdvisoryLockStore store(String node, NodeProfile profile) {
+		return new AdvisoryLockStore(settings(node, profile), this.keys, 0, this.allowSessionPooler, this.source, null);
 	}
 
-	ConnectionSource source() {
-		return this.server::connect;
-	}
+	/**
+	 * Return a store with statements that a test changes.
+	 */
+	AdvisoryLockStore store(String node, Consumer<AdvisoryLockSql> changes) {
+		return new AdvisoryLockStore(settings(node, NodeProfile.DEFAULT), this.keys, 0, this.allowSessionPooler,
+				this.source, null) {
 
-	AdvisoryLockStore store(String node) {
-		return new AdvisoryLockStore(settings(node), this.keys, 0, false, source(), null);
-	}
+			@Override
+			AdvisoryLockSql sql(ServerInspection inspected) {
+				AdvisoryLockSql sql = spy(super.sql(inspected));
+				changes.accept(sql);
+				return sql;
+			}
 
-	AdvisoryLockStore store(String node, BiFunction<ElectionKeys, ServerInspection, AdvisoryLockSql> statements) {
-		return new StatementsStore(settings(node), this.keys, source(), statements);
+		};
 	}
 
 	/**
 	 * Return a store that attempts to win with another statement.
 	 */
-	AdvisoryLockStore attempting(String node, UnaryOperator<String> statement) {
-		return store(node, (keys, server) -> new AdvisoryLockSql(keys, server) {
+	AdvisoryLockStore attempting(String node, UnaryOperator<String> change) {
+		return store(node, (sql) -> attempting(sql, change));
+	}
 
-			@Override
-			String acquire(long waitMillis, boolean observe, int seat, int priority,
-					@Nullable Predecessor predecessor) {
-				return statement.apply(super.acquire(waitMillis, observe, seat, priority, predecessor));
-			}
-
-		});
+	static void attempting(AdvisoryLockSql sql, UnaryOperator<String> change) {
+		willAnswer(changed(change)).given(sql).acquire(anyLong(), anyBoolean(), anyInt(), anyInt(), any());
 	}
 
 	StoreSession open(String node) throws SessionException {
 		return open(store(node));
-	}
-
-	StoreSession open(AdvisoryLockStore store) throws SessionException {
-		StoreSession session = store.open();
-		this.sessions.add(session);
-		return session;
-	}
-
-	StoreSession candidate(String node) throws SessionException {
-		return candidate(store(node));
-	}
-
-	StoreSession candidate(AdvisoryLockStore store) throws SessionException {
-		StoreSession session = open(store);
-		session.becomeCandidate();
-		return session;
 	}
 
 	StoreSession leader(String node) throws SessionException {
@@ -126,14 +126,20 @@ abstract class AdvisoryLockFixture {
 		return session;
 	}
 
-	static Won win(StoreSession session) throws SessionException {
+	@Override
+	public Won win(StoreSession session) throws SessionException {
 		return (Won) session.acquire(NO_WAIT);
+	}
+
+	@Override
+	public Confirmation confirm(String node, StoreSession session) throws SessionException {
+		return session.confirm();
 	}
 
 	/**
 	 * Wait again if a wait has ended before the test has gone on.
 	 */
-	CompletableFuture<Acquisition> waitUntilWon(StoreSession session) {
+	Future<Acquisition> waitUntilWon(StoreSession session) {
 		long limit = System.nanoTime() + LONG.toNanos();
 		return awaitInQueue(() -> {
 			Acquisition acquisition = session.acquire(Duration.ofMillis(800));
@@ -144,42 +150,26 @@ abstract class AdvisoryLockFixture {
 		});
 	}
 
-	CompletableFuture<Acquisition> awaitInQueue(Callable<Acquisition> wait) {
-		CompletableFuture<Acquisition> waiting = start(wait);
-		await().until(() -> this.server
-			.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = "
-					+ (this.keys.main() & 0xFFFFFFFFL))
-			.equals(List.of("1")));
+	Future<Acquisition> awaitInQueue(Callable<Acquisition> wait) {
+		Future<Acquisition> waiting = start(wait);
+		await().until(() -> this.server.advisoryLocks("NOT granted AND " + main()).size() == 1);
 		return waiting;
 	}
 
-	/**
-	 * Run a call on another thread.
-	 */
-	static <T> CompletableFuture<T> start(Callable<T> call) {
-		return CompletableFuture.supplyAsync(() -> {
-			try {
-				return call.call();
-			}
-			catch (Exception ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
+	String main() {
+		return PostgreSqlServer.key(this.keys.main());
 	}
 
-	static void execute(Connection connection, String text) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			statement.execute(text);
-		}
+	static Connection connection(StoreSession session) {
+		return ((AdvisoryLockSession) session).connection();
 	}
 
 	/**
-	 * Return the seats that are taken.
+	 * Return the sessions with a seat.
 	 */
-	List<String> seats() {
+	List<Integer> seats() {
 		return this.server
-			.query("SELECT objid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = "
-					+ Integer.toUnsignedLong(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
+			.advisoryLocks(PostgreSqlServer.keys(this.keys.observerClass()) + " AND mode = 'ExclusiveLock'");
 	}
 
 }

@@ -17,23 +17,17 @@
 package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Future;
 
-import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
@@ -51,7 +45,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -61,25 +54,15 @@ import static org.awaitility.Awaitility.await;
  * server. Each test has a database of its own, in which nothing else ends.
  */
 @Tag("ring2")
-class EndingTests {
-
-	private static final Duration NO_WAIT = Duration.ofMillis(1);
+class EndingTests extends AdvisoryLockFixture {
 
 	private static final Duration WAIT = Duration.ofMillis(800);
-
-	private static final Duration LEASE = Duration.ofSeconds(10);
 
 	private static final Duration DELAY = Duration.ofMillis(30);
 
 	private static final int MOST_TRIES = 10;
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
 	private final String database = "ending_" + UUID.randomUUID().toString().replace('-', '_');
-
-	private final List<StoreSession> sessions = new ArrayList<>();
-
-	private ElectionKeys keys = ElectionKeys.derive("test", this.database);
 
 	private int elections;
 
@@ -87,14 +70,20 @@ class EndingTests {
 
 	private String role = this.server.username();
 
+	EndingTests() {
+		this.allowSessionPooler = true;
+		this.source = this::connect;
+	}
+
 	@BeforeEach
 	void createDatabase() {
 		this.server.execute("CREATE DATABASE " + this.database);
 	}
 
 	@AfterEach
-	void dropDatabase() {
-		this.sessions.forEach(StoreSession::abort);
+	@Override
+	protected void end() throws SQLException {
+		super.end();
 		this.server.execute("DROP DATABASE " + this.database + " WITH (FORCE)");
 		this.server.execute("DROP ROLE IF EXISTS " + this.database);
 	}
@@ -127,7 +116,8 @@ class EndingTests {
 	@ParameterizedTest
 	@CsvSource({ "idle_session_timeout, SELECT 1", "idle_in_transaction_session_timeout, BEGIN" })
 	void sessionThatWasIdleForTooLong(String timeout, String last) throws Exception {
-		assertThat(ending((leader) -> execute(leader, "SET " + timeout + " = 1; " + last))).isEqualTo(Ending.UNKNOWN);
+		assertThat(ending((leader) -> execute(connection(leader), "SET " + timeout + " = 1; " + last)))
+			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@ParameterizedTest
@@ -137,7 +127,8 @@ class EndingTests {
 		Assumptions.assumeTrue(this.server.countsEndings(), "Endings are not distinguished");
 		this.server.execute("ALTER DATABASE " + this.database + " SET " + setting);
 		assertThat(ending(this::terminate)).isEqualTo(Ending.UNKNOWN);
-		assertThat(ending((leader) -> execute(leader, "SET idle_session_timeout = 1"))).isEqualTo(Ending.UNKNOWN);
+		assertThat(ending((leader) -> execute(connection(leader), "SET idle_session_timeout = 1")))
+			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
@@ -152,9 +143,7 @@ class EndingTests {
 	void anotherSessionThatWasTerminatedMeanwhile() throws Exception {
 		assertThat(ending((leader) -> {
 			try (Connection other = connect(new Properties())) {
-				int pid = other.unwrap(PGConnection.class).getBackendPID();
-				execute("SELECT pg_terminate_backend(" + pid + ")");
-				awaitEnd(pid);
+				this.server.terminate(PostgreSqlServer.pid(other));
 			}
 			leader.abort();
 		})).isEqualTo(Ending.UNKNOWN);
@@ -162,15 +151,17 @@ class EndingTests {
 
 	@Test
 	void leaderThatHasNotBeenKnownForTheTakeoverDelay() throws Exception {
-		ElectionSettings settings = settings(LEASE.dividedBy(2), FastTakeover.AUTO);
-		assertThat(ending(settings, (follower) -> {
-		}, StoreSession::abort)).isEqualTo(Ending.UNKNOWN);
+		assertThat(ending(this::lead, () -> candidate("node-b", this.lease.dividedBy(2), FastTakeover.AUTO),
+				(follower) -> {
+				}, StoreSession::abort))
+			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "30, FALSE", "10000, TRUE", "5, TRUE", "0, AUTO" })
 	void settingsThatDoNotDistinguishEndings(int delay, FastTakeover fastTakeover) throws Exception {
-		assertThat(ending(settings(Duration.ofMillis(delay), fastTakeover), EndingTests::settle, StoreSession::abort))
+		assertThat(ending(this::lead, () -> candidate("node-b", Duration.ofMillis(delay), fastTakeover),
+				EndingTests::settle, StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
 
@@ -178,7 +169,7 @@ class EndingTests {
 	@ValueSource(strings = { "pg_stat_get_db_sessions_killed(oid)", "pg_stat_get_db_sessions_fatal(oid)",
 			"pg_stat_get_db_stat_reset_time(oid)", "pg_stat_get_activity(int)" })
 	void roleThatMayNotReadHowSessionsHaveEnded(String function) throws Exception {
-		this.server.execute("CREATE ROLE " + this.database + " LOGIN PASSWORD '" + this.server.password() + "'");
+		this.server.createRole(this.database);
 		this.role = this.database;
 		assertAbandoned(StoreSession::abort);
 		execute("REVOKE EXECUTE ON FUNCTION " + function + " FROM PUBLIC");
@@ -205,32 +196,30 @@ class EndingTests {
 			StoreSession leader = lead();
 			this.port = this.server.port();
 			return leader;
-		}, settings(DELAY, FastTakeover.AUTO), EndingTests::settle, (leader) -> poolers.pop().close()))
-			.isEqualTo(Ending.UNKNOWN);
+		}, this::follow, EndingTests::settle, (leader) -> poolers.pop().close())).isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void leaderThatHasDisabledFastTakeover() throws Exception {
-		assertThat(ending(() -> lead(settings(DELAY, FastTakeover.FALSE)), settings(DELAY, FastTakeover.AUTO),
-				EndingTests::settle, StoreSession::abort))
+		assertThat(ending(() -> lead(FastTakeover.FALSE), this::follow, EndingTests::settle, StoreSession::abort))
 			.isEqualTo(Ending.UNKNOWN);
 	}
 
 	@Test
 	void onlyTheHeadOfTheQueueWaitsForTheMainKey() throws Exception {
 		StoreSession leader = lead();
-		StoreSession second = open("node-b", settings(DELAY, FastTakeover.AUTO));
-		StoreSession third = open("node-c", settings(DELAY, FastTakeover.AUTO));
+		StoreSession second = follow();
+		StoreSession third = candidate("node-c", DELAY, FastTakeover.AUTO);
 		boolean queued = false;
 		for (int tries = 0; tries < MOST_TRIES && !queued; tries++) {
 			leader.confirm();
-			List<CompletableFuture<Acquisition>> waiting = List.of(acquire(second, WAIT), acquire(third, WAIT));
-			while (!queued && waiting.stream().noneMatch(CompletableFuture::isDone)) {
+			List<Future<Acquisition>> waiting = List.of(acquire(second, WAIT), acquire(third, WAIT));
+			while (!queued && waiting.stream().noneMatch(Future::isDone)) {
 				assertThat(count("NOT granted AND " + main())).isLessThanOrEqualTo(1);
 				queued = count("NOT granted AND (" + main() + " OR " + head() + ")") == 2;
 			}
-			for (CompletableFuture<Acquisition> each : waiting) {
-				assertThat(each.get(20, TimeUnit.SECONDS)).isInstanceOf(Held.class);
+			for (Future<Acquisition> each : waiting) {
+				assertThat(get(each)).isInstanceOf(Held.class);
 			}
 		}
 		assertThat(queued).isTrue();
@@ -240,18 +229,18 @@ class EndingTests {
 	@Test
 	void waitIsNotLongerIfItIsSpentInBothQueues() throws Exception {
 		lead();
-		StoreSession follower = open("node-b", settings(DELAY, FastTakeover.AUTO));
+		StoreSession follower = follow();
 		for (int tries = 1;; tries++) {
 			long start = System.nanoTime();
-			CompletableFuture<Acquisition> waiting;
-			try (Connection other = connect(new Properties()); Statement statement = other.createStatement()) {
-				statement
-					.execute("SELECT pg_advisory_lock(%d, %d)".formatted(this.keys.requestClass(), ElectionKeys.HEAD));
+			Future<Acquisition> waiting;
+			try (Connection other = connect(new Properties())) {
+				execute(other,
+						"SELECT pg_advisory_lock(%d, %d)".formatted(this.keys.requestClass(), ElectionKeys.HEAD));
 				waiting = acquire(follower, WAIT);
 				awaitWait(waiting, head());
 				await().until(() -> System.nanoTime() - start > WAIT.toNanos() * 5 / 8);
 			}
-			assertThat(waiting.get()).isInstanceOf(Held.class);
+			assertThat(get(waiting)).isInstanceOf(Held.class);
 			Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
 			assertThat(elapsed).isGreaterThanOrEqualTo(WAIT);
 			if (elapsed.compareTo(WAIT.multipliedBy(5).dividedBy(4)) < 0) {
@@ -264,17 +253,17 @@ class EndingTests {
 	@Test
 	void cancelAndTimeoutInEitherQueueLeaveNoLock() throws Exception {
 		StoreSession leader = lead();
-		StoreSession second = open("node-b", settings(DELAY, FastTakeover.AUTO));
-		StoreSession third = open("node-c", settings(DELAY, FastTakeover.AUTO));
+		StoreSession second = follow();
+		StoreSession third = candidate("node-c", DELAY, FastTakeover.AUTO);
 		for (StoreSession cancelled : List.of(second, third)) {
 			leader.confirm();
-			CompletableFuture<Acquisition> first = acquire(second, WAIT);
+			Future<Acquisition> first = acquire(second, WAIT);
 			awaitWait(first, main());
-			CompletableFuture<Acquisition> next = acquire(third, WAIT);
+			Future<Acquisition> next = acquire(third, WAIT);
 			awaitWait(next, head());
-			execute("SELECT pg_cancel_backend(" + pid(cancelled) + ")");
-			assertThat(first.get(20, TimeUnit.SECONDS)).isInstanceOf(Held.class);
-			assertThat(next.get(20, TimeUnit.SECONDS)).isInstanceOf(Held.class);
+			this.server.cancel(pid(cancelled));
+			assertThat(get(first)).isInstanceOf(Held.class);
+			assertThat(get(next)).isInstanceOf(Held.class);
 			assertThat(count("pid <> " + pid(leader) + " AND (" + head() + " OR " + main() + ")")).isZero();
 		}
 	}
@@ -293,7 +282,7 @@ class EndingTests {
 	}
 
 	private Ending ending(End end) throws Exception {
-		return ending(settings(DELAY, FastTakeover.AUTO), EndingTests::settle, end);
+		return ending(this::lead, this::follow, EndingTests::settle, end);
 	}
 
 	/**
@@ -301,24 +290,20 @@ class EndingTests {
 	 * @param preparation what the follower does before
 	 * @param end ends the leadership
 	 */
-	private Ending ending(ElectionSettings settings, End preparation, End end) throws Exception {
-		return ending(this::lead, settings, preparation, end);
-	}
-
-	private Ending ending(Callable<StoreSession> lead, ElectionSettings settings, End preparation, End end)
+	private Ending ending(Callable<StoreSession> lead, Callable<StoreSession> follow, End preparation, End end)
 			throws Exception {
 		for (int tries = 0; tries < MOST_TRIES; tries++) {
 			// The sessions of the election before may still be ending
 			this.keys = ElectionKeys.derive("test", this.database + ++this.elections);
-			this.sessions.forEach(StoreSession::abort);
+			abortSessions();
 			StoreSession leader = lead.call();
-			StoreSession follower = open("node-b", settings);
-			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
+			StoreSession follower = follow.call();
+			hold(follower);
 			preparation.apply(follower);
-			CompletableFuture<Acquisition> waiting = acquire(follower, WAIT);
+			Future<Acquisition> waiting = acquire(follower, WAIT);
 			awaitWait(waiting, main());
 			end.apply(leader);
-			if (waiting.get(20, TimeUnit.SECONDS) instanceof Won won) {
+			if (get(waiting) instanceof Won won) {
 				return won.ending();
 			}
 			// The wait has ended before the leadership
@@ -334,97 +319,63 @@ class EndingTests {
 	}
 
 	private StoreSession lead() throws SessionException {
-		return lead(settings(DELAY, FastTakeover.AUTO));
+		return lead(FastTakeover.AUTO);
 	}
 
-	private StoreSession lead(ElectionSettings settings) throws SessionException {
-		StoreSession leader = open("node-a", settings);
-		assertThat(leader.acquire(NO_WAIT)).isInstanceOf(Won.class);
+	private StoreSession lead(FastTakeover fast) throws SessionException {
+		StoreSession leader = candidate("node-a", DELAY, fast);
+		win(leader);
 		return leader;
 	}
 
-	private static CompletableFuture<Acquisition> acquire(StoreSession session, Duration wait) {
-		return AdvisoryLockFixture.start(() -> session.acquire(wait));
+	private StoreSession follow() throws SessionException {
+		return candidate("node-b", DELAY, FastTakeover.AUTO);
 	}
 
-	private StoreSession open(String node, ElectionSettings settings) throws SessionException {
-		ElectionSettings own = new ElectionSettings(settings.election(), node, settings.lease(),
-				settings.takeoverDelay(), settings.fastTakeover(), settings.drainTimeout(), settings.candidate(),
-				settings.standbys(), settings.profile(), settings.priorityHold());
-		StoreSession session = new AdvisoryLockStore(own, this.keys, 0, true, this::connect, null).open();
-		this.sessions.add(session);
-		session.becomeCandidate();
-		return session;
+	private StoreSession candidate(String node, Duration delay, FastTakeover fast) throws SessionException {
+		this.takeoverDelay = delay;
+		this.fastTakeover = fast;
+		return candidate(node);
 	}
 
-	private ElectionSettings settings(Duration takeoverDelay, FastTakeover fastTakeover) {
-		return new ElectionSettings("endings", "node", LEASE, takeoverDelay, fastTakeover, Duration.ofSeconds(1), true,
-				ElectionSettings.STANDBYS, NodeProfile.DEFAULT, ElectionSettings.PRIORITY_HOLD);
+	private static Future<Acquisition> acquire(StoreSession session, Duration wait) {
+		return start(() -> session.acquire(wait));
 	}
 
 	private Connection connect(Properties settings) throws SQLException {
-		Properties properties = new Properties();
-		properties.putAll(settings);
-		properties.setProperty("user", this.role);
-		properties.setProperty("password", this.server.password());
-		return DriverManager.getConnection(
-				"jdbc:postgresql://" + this.server.host() + ":" + this.port + "/" + this.database, properties);
+		return this.server.connect(this.server.jdbcUrl(this.port, this.database), this.role, settings);
 	}
 
 	/**
 	 * Run a statement as a superuser, in a session of the database that ends in order.
 	 */
 	private void execute(String sql) throws SQLException {
-		try (Connection connection = superuser(); Statement statement = connection.createStatement()) {
-			statement.execute(sql);
-		}
-	}
-
-	private Connection superuser() throws SQLException {
-		return DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + this.database),
-				this.server.username(), this.server.password());
-	}
-
-	private static void execute(StoreSession session, String sql) throws SQLException {
-		try (Statement statement = ((AdvisoryLockSession) session).connection().createStatement()) {
-			statement.execute(sql);
+		try (Connection connection = this.server.connectTo(this.database)) {
+			execute(connection, sql);
 		}
 	}
 
 	private void terminate(StoreSession session) throws SQLException {
-		execute("SELECT pg_terminate_backend(" + pid(session) + ")");
+		this.server.terminate(pid(session));
 	}
 
 	private static int pid(StoreSession session) throws SQLException {
-		return ((AdvisoryLockSession) session).connection().unwrap(PGConnection.class).getBackendPID();
-	}
-
-	private void awaitEnd(int pid) {
-		await().until(() -> this.server.query("SELECT pid FROM pg_stat_activity WHERE pid = " + pid).isEmpty());
+		return PostgreSqlServer.pid(connection(session));
 	}
 
 	/**
 	 * Wait until a session waits for a key, or no longer does.
 	 */
-	private void awaitWait(CompletableFuture<Acquisition> waiting, String key) {
+	private void awaitWait(Future<Acquisition> waiting, String key) {
 		await().until(() -> waiting.isDone() || count("NOT granted AND " + key) == 1);
 	}
 
 	private int count(String condition) {
-		return this.server
-			.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = "
-					+ "(SELECT oid FROM pg_database WHERE datname = '" + this.database + "') AND " + condition)
-			.size();
-	}
-
-	private String main() {
-		return "(objsubid = 1 AND classid = %d AND objid = %d)".formatted(this.keys.main() >>> 32,
-				this.keys.main() & 0xFFFFFFFFL);
+		return this.server.advisoryLocks(condition).size();
 	}
 
 	private String head() {
-		return "(objsubid = 2 AND classid = %d AND objid = %d)"
-			.formatted(Integer.toUnsignedLong(this.keys.requestClass()), Integer.toUnsignedLong(ElectionKeys.HEAD));
+		return PostgreSqlServer.key(this.keys.requestClass(), ElectionKeys.HEAD);
 	}
 
 	/**

@@ -18,21 +18,12 @@ package io.leaderelection.postgresql.advisory;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Properties;
-import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
-import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
-import io.leaderelection.postgresql.ConnectionSource;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.Certificates;
 import io.leaderelection.testsupport.HaProxy;
 import io.leaderelection.testsupport.PgBouncer;
@@ -53,11 +44,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Whether a takeover from a session is fast, on real routes to a server.
  */
 @Tag("ring2")
-class FastTakeoverTests {
+class FastTakeoverTests extends AdvisoryLockFixture {
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final ElectionKeys keys = ElectionKeys.derive("test", UUID.randomUUID().toString());
+	FastTakeoverTests() {
+		this.takeoverDelay = Duration.ofMillis(250);
+		this.allowSessionPooler = true;
+	}
 
 	@Test
 	void directConnectionIsFast() throws Exception {
@@ -69,7 +61,8 @@ class FastTakeoverTests {
 	void directConnectionIsFastWithEachFormOfAddress(String host) throws Exception {
 		try (PostgreSqlServer own = PostgreSqlServer.start("listen_addresses=127.0.0.1,::1")) {
 			Assumptions.assumeTrue(Processes.listens(host.replaceAll("[\\[\\]]", ""), own.port()), "There is no IPv6");
-			assertThat(takeover(own, FastTakeover.AUTO, host, own.port(), "")).isEqualTo(unless("fast"));
+			assertThat(takeover(own, FastTakeover.AUTO, own.jdbcUrl().replace(own.host(), host)))
+				.isEqualTo(unless("fast"));
 		}
 	}
 
@@ -77,8 +70,7 @@ class FastTakeoverTests {
 	void connectionWithTlsIsFast(@TempDir Path folder) throws Exception {
 		Certificates certificates = new Certificates(folder);
 		try (PostgreSqlServer own = PostgreSqlServer.start(certificates.serverSettings())) {
-			String url = "?sslmode=require";
-			assertThat(takeover(own, FastTakeover.AUTO, own.host(), own.port(), url)).isEqualTo(unless("fast"));
+			assertThat(takeover(own, FastTakeover.AUTO, own.jdbcUrl() + "?sslmode=require")).isEqualTo(unless("fast"));
 		}
 	}
 
@@ -125,20 +117,20 @@ class FastTakeoverTests {
 
 	@Test
 	void socketsOfTheUserAreNotKnown() throws Exception {
-		String url = "?socketFactory=" + RoundTrips.class.getName();
-		assertThat(takeover(FastTakeover.AUTO, this.server.host(), this.server.port(), url))
-			.isEqualTo(unless("unknown"));
+		String url = this.server.jdbcUrl() + "?socketFactory=" + RoundTrips.class.getName();
+		assertThat(takeover(this.server, FastTakeover.AUTO, url)).isEqualTo(unless("unknown"));
 	}
 
 	@Test
 	void driverThatDoesNotFindTheSocketsConnectsWithoutThem() throws Exception {
-		AdvisoryLockStore store = store(this.server, FastTakeover.AUTO, (properties) -> {
+		this.source = (properties) -> {
 			String factory = properties.getProperty("socketFactory");
 			if (factory != null) {
 				throw new SQLException("The SocketFactory class provided " + factory + " could not be instantiated.");
 			}
 			return this.server.connect(properties);
-		});
+		};
+		AdvisoryLockStore store = store("node");
 		assertThat(takeover(store)).isEqualTo(unless("unknown"));
 		assertThat(takeover(store)).isEqualTo(unless("unknown"));
 	}
@@ -153,42 +145,21 @@ class FastTakeoverTests {
 	}
 
 	private String takeover(FastTakeover fast, int port) throws Exception {
-		return takeover(fast, this.server.host(), port, "");
+		return takeover(this.server, fast, this.server.jdbcUrl(port));
 	}
 
-	private String takeover(FastTakeover fast, String host, int port, String parameters) throws Exception {
-		return takeover(this.server, fast, host, port, parameters);
+	private String takeover(PostgreSqlServer to, FastTakeover fast, String url) throws Exception {
+		this.fastTakeover = fast;
+		this.source = (settings) -> to.connect(url, to.username(), settings);
+		return takeover(store("node"));
 	}
 
-	private String takeover(PostgreSqlServer to, FastTakeover fast, String host, int port, String parameters)
-			throws Exception {
-		return takeover(store(to, fast, (settings) -> {
-			Properties properties = new Properties();
-			properties.putAll(settings);
-			properties.setProperty("user", to.username());
-			properties.setProperty("password", to.password());
-			return DriverManager
-				.getConnection("jdbc:postgresql://" + host + ":" + port + "/" + to.database() + parameters, properties);
-		}));
-	}
-
-	private AdvisoryLockStore store(PostgreSqlServer to, FastTakeover fast, ConnectionSource source) {
-		ElectionSettings settings = new ElectionSettings("fast", "node", Duration.ofSeconds(10), Duration.ofMillis(250),
-				fast, Duration.ofSeconds(1), true, ElectionSettings.STANDBYS, NodeProfile.DEFAULT,
-				ElectionSettings.PRIORITY_HOLD);
-		return new AdvisoryLockStore(settings, this.keys, 0, true, source, null);
-	}
-
-	private static String takeover(AdvisoryLockStore store) throws SessionException, SQLException {
-		StoreSession session = store.open();
-		try {
-			Connection connection = ((AdvisoryLockSession) session).connection();
-			assertThat(connection.isValid(5)).isTrue();
-			return session.takeover();
-		}
-		finally {
-			session.close();
-		}
+	private String takeover(AdvisoryLockStore store) throws Exception {
+		StoreSession session = open(store);
+		assertThat(connection(session).isValid(5)).isTrue();
+		String takeover = session.takeover();
+		session.close();
+		return takeover;
 	}
 
 	private static boolean iptables(String command, List<String> rule) throws InterruptedException {

@@ -18,9 +18,8 @@ package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession;
@@ -29,11 +28,11 @@ import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -48,15 +47,15 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void foreignSessionOnTheMainKeyIsNamedAndNoLeader(String function) throws Exception {
 		StoreSession node = candidate("node-a");
-		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.main() + ")")) {
-			Held first = (Held) node.acquire(NO_WAIT);
-			assertThat(first.view().foreign()).as("by one reading").isNull();
-			await().until(() -> new ForeignHolder(foreign.description(), true, false).equals(node.observe().foreign()));
-			Held second = (Held) node.acquire(NO_WAIT);
-			assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(foreign.description(), true, false));
-			assertThat(second.view().leader()).isNull();
-			assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
-		}
+		Connection foreign = foreign("SELECT " + function + "(" + this.keys.main() + ")");
+		Held first = hold(node);
+		assertThat(first.view().foreign()).as("by one reading").isNull();
+		await().until(() -> new ForeignHolder(description(foreign), true, false).equals(node.observe().foreign()));
+		Held second = hold(node);
+		assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(description(foreign), true, false));
+		assertThat(second.view().leader()).isNull();
+		assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
+		foreign.close();
 		await().until(() -> node.observe().foreign() == null);
 		win(node);
 		StoreSession other = candidate("node-b");
@@ -71,53 +70,49 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		StoreSession leader = leader("leader");
 		StoreSession follower = candidate("follower");
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
-		try (Foreign foreign = new Foreign("SELECT " + function + head)) {
-			await().until(
-					() -> new ForeignHolder(foreign.description(), false, false).equals(follower.observe().foreign()));
-			leader.close();
-			assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
-		}
+		Connection foreign = foreign("SELECT " + function + head);
+		await().until(() -> new ForeignHolder(description(foreign), false, false).equals(follower.observe().foreign()));
+		leader.close();
+		assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
+		foreign.close();
 		await().until(() -> follower.acquire(NO_WAIT) instanceof Won);
 	}
 
 	@Test
 	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
 		StoreSession leader = leader("node-a");
-		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")")) {
-			assertThat(leader.confirm().foreign()).as("by one reading").isNull();
-			await().until(() -> isNamed(leader, foreign));
-			assertThat(leader.confirm().predecessor()).isNull();
-		}
+		Connection foreign = foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")");
+		assertThat(leader.confirm().foreign()).as("by one reading").isNull();
+		await().until(() -> isNamed(leader, foreign));
+		assertThat(leader.confirm().predecessor()).isNull();
+		foreign.close();
 		await().until(() -> leader.confirm().foreign() == null);
-		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")")) {
-			leader.confirm();
-			assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
-		}
+		Connection transaction = foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
+		leader.confirm();
+		assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
 	}
 
 	@Test
 	void foreignSessionThatWaitsForTheFenceKeyIsNamed() throws Exception {
 		StoreSession leader = leader("node-a");
-		try (Foreign transaction = new Foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
-				Foreign foreign = new Foreign("SELECT 1")) {
-			CompletableFuture<Boolean> waiting = start(
-					() -> foreign.execute("SELECT pg_advisory_lock(" + this.keys.fence() + ")"));
-			await().until(() -> isNamed(leader, foreign));
-			transaction.close();
-			assertThat(waiting).succeedsWithin(LONG);
-		}
+		Connection transaction = foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
+		Connection foreign = foreign("SELECT 1");
+		Future<?> waiting = start(() -> value(foreign, "SELECT pg_advisory_lock(" + this.keys.fence() + ")"));
+		await().until(() -> isNamed(leader, foreign));
+		transaction.close();
+		get(waiting);
 	}
 
 	@Test
 	void foreignSessionWithAKeyOfATermIsNamedAsNoNode() throws Exception {
 		StoreSession winner = candidate("node-a");
-		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)")) {
-			assertThat(win(winner).clear()).isFalse();
-			assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + foreign.pid());
-			await().until(() -> isNamed(winner, foreign));
-			assertThat(winner.confirm().predecessor()).startsWith("the " + foreign.description())
-				.endsWith("a node of this election");
-		}
+		Connection foreign = foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)");
+		assertThat(win(winner).clear()).isFalse();
+		assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + PostgreSqlServer.pid(foreign));
+		await().until(() -> isNamed(winner, foreign));
+		assertThat(winner.confirm().predecessor()).startsWith("the " + description(foreign))
+			.endsWith("a node of this election");
+		foreign.close();
 		await().until(() -> winner.confirm().predecessor() == null);
 	}
 
@@ -125,11 +120,11 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	@ValueSource(strings = { "pg_advisory_lock", "pg_advisory_lock_shared" })
 	void sessionThatHoldsUpTheBarrierIsNamed(String function) throws Exception {
 		StoreSession winner = candidate("node-a");
-		try (Foreign foreign = new Foreign("SELECT " + function + "(" + this.keys.fence() + ")")) {
-			assertThat(win(winner).clear()).isFalse();
-			assertThat(winner.passBarrier(Duration.ofMillis(20)))
-				.isEqualTo("the transaction of the " + foreign.description());
-		}
+		Connection foreign = foreign("SELECT " + function + "(" + this.keys.fence() + ")");
+		assertThat(win(winner).clear()).isFalse();
+		assertThat(winner.passBarrier(Duration.ofMillis(20)))
+			.isEqualTo("the transaction of the " + description(foreign));
+		foreign.close();
 		await().until(() -> winner.passBarrier(NO_WAIT) == null);
 	}
 
@@ -137,51 +132,28 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	void requestOfAForeignSessionIsNamedAndDoesNotCount() throws Exception {
 		StoreSession leader = candidate("node-a");
 		Term term = win(leader).term();
-		try (Foreign foreign = new Foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
-				ElectionKeys.termObject(term.timeline(), term.transactionId())))) {
-			assertThat(leader.confirm().requested()).isFalse();
-			await().until(() -> isNamed(leader, foreign));
-			assertThat(leader.confirm().requested()).isFalse();
-		}
+		Connection foreign = foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
+				ElectionKeys.termObject(term.timeline(), term.transactionId())));
+		assertThat(leader.confirm().requested()).isFalse();
+		await().until(() -> isNamed(leader, foreign));
+		assertThat(leader.confirm().requested()).isFalse();
 	}
 
-	private static boolean isNamed(StoreSession node, Foreign foreign) throws Exception {
+	private boolean isNamed(StoreSession node, Connection foreign) throws Exception {
 		node.candidates();
-		return foreign.description().equals(node.confirm().foreign());
+		return description(foreign).equals(node.confirm().foreign());
 	}
 
 	/**
-	 * A session of an application without elections.
+	 * Return a session of an application without elections.
 	 */
-	private final class Foreign implements AutoCloseable {
+	private Connection foreign(String statement) throws SQLException {
+		return connect("SET application_name = 'psql'", statement);
+	}
 
-		private final Connection connection;
-
-		Foreign(String statement) throws SQLException {
-			this.connection = ForeignSessionTests.this.server.connect();
-			execute("SET application_name = 'psql'");
-			execute(statement);
-		}
-
-		private boolean execute(String text) throws SQLException {
-			try (Statement statement = this.connection.createStatement()) {
-				return statement.execute(text);
-			}
-		}
-
-		int pid() throws SQLException {
-			return this.connection.unwrap(PGConnection.class).getBackendPID();
-		}
-
-		String description() throws SQLException {
-			return "session with pid " + pid() + " ('psql', role '" + ForeignSessionTests.this.server.username() + "')";
-		}
-
-		@Override
-		public void close() throws SQLException {
-			this.connection.close();
-		}
-
+	private String description(Connection foreign) throws SQLException {
+		return "session with pid %d ('psql', role '%s')".formatted(PostgreSqlServer.pid(foreign),
+				this.server.username());
 	}
 
 }

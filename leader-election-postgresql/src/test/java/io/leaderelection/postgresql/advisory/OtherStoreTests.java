@@ -16,25 +16,14 @@
 
 package io.leaderelection.postgresql.advisory;
 
-import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Properties;
 import java.util.UUID;
 
-import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
-import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import io.leaderelection.postgresql.ConnectionSource;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -42,7 +31,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
@@ -50,11 +38,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * table with its name: leadership by the lock must not depend on it.
  */
 @Tag("ring1")
-class OtherStoreTests {
-
-	private static final Duration LEASE = Duration.ofSeconds(5);
-
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
+class OtherStoreTests extends AdvisoryLockFixture {
 
 	private final String id = UUID.randomUUID().toString().replace("-", "");
 
@@ -64,17 +48,16 @@ class OtherStoreTests {
 
 	private final String table = this.schema + ".leader_election";
 
-	private final List<StoreSession> sessions = new ArrayList<>();
-
 	@BeforeEach
 	void createSchema() {
-		this.server.execute("CREATE ROLE " + this.role + " LOGIN PASSWORD 'right'");
+		this.server.createRole(this.role);
 		this.server.execute("CREATE SCHEMA " + this.schema);
 	}
 
 	@AfterEach
-	void dropSchema() {
-		this.sessions.forEach(StoreSession::abort);
+	@Override
+	protected void end() throws SQLException {
+		super.end();
 		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
 		this.server.execute("DROP ROLE " + this.role);
 	}
@@ -158,11 +141,8 @@ class OtherStoreTests {
 	@Test
 	void nodeLeadsWhileTheTableIsLocked() throws SessionException, SQLException {
 		createTable();
-		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
-			foreign.setAutoCommit(false);
-			statement.execute("LOCK TABLE " + this.table + " IN ACCESS EXCLUSIVE MODE");
-			verifyLeads(this.server.username(), this.table);
-		}
+		begin("LOCK TABLE " + this.table + " IN ACCESS EXCLUSIVE MODE");
+		verifyLeads(this.server.username(), this.table);
 	}
 
 	@Test
@@ -189,29 +169,17 @@ class OtherStoreTests {
 		verifyLeads(open(user, name));
 	}
 
-	private static void verifyLeads(StoreSession session) throws SessionException {
+	private void verifyLeads(StoreSession session) throws SessionException {
 		session.becomeCandidate();
-		assertThat(session.acquire(Duration.ofMillis(1))).isInstanceOf(Won.class);
+		win(session);
 		session.confirm();
 		session.release(true);
 		session.close();
 	}
 
 	private StoreSession open(String user, String name) throws SessionException {
-		ElectionSettings settings = new ElectionSettings(this.id, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1),
-				true);
-		ConnectionSource source = (driverSettings) -> {
-			Properties properties = new Properties();
-			properties.putAll(driverSettings);
-			properties.setProperty("user", user);
-			properties.setProperty("password", user.equals(this.server.username()) ? this.server.password() : "right");
-			return DriverManager.getConnection(this.server.jdbcUrl(), properties);
-		};
-		StoreSession session = new AdvisoryLockStore(settings, ElectionKeys.derive("test", this.id), 0, false, source,
-				new TableRow(name, this.id))
-			.open();
-		this.sessions.add(session);
-		return session;
+		return open(new AdvisoryLockStore(settings("node-a", NodeProfile.DEFAULT), this.keys, 0, false,
+				(settings) -> this.server.connectAs(user, settings), new TableRow(name, this.id)));
 	}
 
 }

@@ -18,17 +18,17 @@ package io.leaderelection.postgresql.advisory;
 
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.postgresql.StoreFixture;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +43,10 @@ import static org.awaitility.Awaitility.await;
 class PrioritySessionTests extends AdvisoryLockFixture {
 
 	private static final Duration WAIT = Duration.ofSeconds(30);
+
+	PrioritySessionTests() {
+		this.lease = WAIT;
+	}
 
 	@Test
 	void sessionAtTheHeadOfTheQueueLeavesTheLockToAHigherPriority() throws Exception {
@@ -110,18 +114,13 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 				.isEqualTo(new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of("url", "http://node")));
 		});
 		close(session, other);
-		await().until(
-				() -> this.server
-					.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = "
-							+ Integer.toUnsignedString(this.keys.observerClass()))
-					.isEmpty());
+		await().until(() -> this.server.advisoryLocks(PostgreSqlServer.keys(this.keys.observerClass())).isEmpty());
 	}
 
 	private int waiting() {
 		return this.server
-			.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND (objid = "
-					+ (this.keys.main() & 0xFFFFFFFFL) + " OR classid = "
-					+ Integer.toUnsignedString(this.keys.requestClass()) + ")")
+			.advisoryLocks(
+					"NOT granted AND (%s OR %s)".formatted(main(), PostgreSqlServer.keys(this.keys.requestClass())))
 			.size();
 	}
 
@@ -132,11 +131,8 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 	}
 
 	private StoreSession open(String node, int priority) throws SessionException {
-		ElectionSettings settings = new ElectionSettings(this.election, node, WAIT, Duration.ZERO, FastTakeover.AUTO,
-				Duration.ofSeconds(1), true, ElectionSettings.STANDBYS,
-				new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of("url", "http://" + node)),
-				ElectionSettings.PRIORITY_HOLD);
-		StoreSession session = open(new AdvisoryLockStore(settings, this.keys, 0, false, source(), null));
+		StoreSession session = open(
+				store(node, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of("url", "http://" + node))));
 		assertThat(session.becomeCandidate()).isTrue();
 		return session;
 	}
@@ -150,7 +146,7 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 
 		private final AtomicInteger waits;
 
-		private CompletableFuture<Acquisition> result;
+		private Future<Acquisition> result;
 
 		Candidate(StoreSession session, AtomicInteger waits) {
 			this.session = session;
@@ -170,8 +166,8 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 			});
 		}
 
-		Acquisition get() {
-			return this.result.join();
+		Acquisition get() throws Exception {
+			return StoreFixture.get(this.result);
 		}
 
 	}

@@ -19,7 +19,7 @@ package io.leaderelection.postgresql.advisory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.SessionException;
@@ -28,12 +28,17 @@ import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import org.jspecify.annotations.Nullable;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
+import static org.mockito.ArgumentMatchers.anyInt;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.willAnswer;
 
 /**
  * Tests for how a session waits for the lock, on a real server.
@@ -48,9 +53,9 @@ class QueueTests extends AdvisoryLockFixture {
 		StoreSession first = candidate("node-a");
 		Won won = win(first);
 		StoreSession second = candidate("node-b");
-		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
+		Future<Acquisition> waiting = waitUntilWon(second);
 		first.abort();
-		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class, (next) -> {
+		assertThat(get(waiting)).isInstanceOfSatisfying(Won.class, (next) -> {
 			assertThat(next.term()).isGreaterThan(won.term());
 			assertThat(next.ending()).isNotEqualTo(Ending.CLEAN);
 		});
@@ -64,10 +69,9 @@ class QueueTests extends AdvisoryLockFixture {
 		for (int i = 0; i < 20; i++) {
 			// Or its lease would end
 			holder.confirm();
-			CompletableFuture<Acquisition> waiting = awaitInQueue(() -> waiter.acquire(Duration.ofMillis(800)));
-			this.server.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = '"
-					+ waiter.name() + "'");
-			assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Held.class);
+			Future<Acquisition> waiting = awaitInQueue(() -> waiter.acquire(Duration.ofMillis(800)));
+			this.server.cancel(PostgreSqlServer.pid(connection(waiter)));
+			assertThat(get(waiting)).isInstanceOf(Held.class);
 			assertThat(waiter.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		}
 	}
@@ -75,19 +79,12 @@ class QueueTests extends AdvisoryLockFixture {
 	@Test
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
 		List<Boolean> readings = new ArrayList<>();
-		AdvisoryLockStore counting = store("node-b", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String acquire(long waitMillis, boolean observe, int seat, int priority,
-					@Nullable Predecessor predecessor) {
-				readings.add(observe);
-				return super.acquire(waitMillis, observe, seat, priority, predecessor);
-			}
-
-		});
 		StoreSession leader = leader("node-a");
-		StoreSession follower = candidate(counting);
-		Held first = (Held) follower.acquire(NO_WAIT);
+		StoreSession follower = candidate(store("node-b", (sql) -> willAnswer((call) -> {
+			readings.add(call.getArgument(1));
+			return call.callRealMethod();
+		}).given(sql).acquire(anyLong(), anyBoolean(), anyInt(), anyInt(), any())));
+		Held first = hold(follower);
 		long read = System.nanoTime();
 		while (System.nanoTime() - read < TimeUnit.SECONDS.toNanos(2)) {
 			leader.confirm();
@@ -99,14 +96,14 @@ class QueueTests extends AdvisoryLockFixture {
 	@Test
 	void waitFollowsTheSettingsOfTheServer() throws Exception {
 		StoreSession leader = leader("node-a");
-		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
-		execute(waiter.connection(), "SET deadlock_timeout = '250ms'");
+		StoreSession waiter = candidate("node-b");
+		execute(connection(waiter), "SET deadlock_timeout = '250ms'");
 		await().until(() -> millisOfWait(leader, waiter) < 500);
-		execute(waiter.connection(), "RESET deadlock_timeout");
+		execute(connection(waiter), "RESET deadlock_timeout");
 		for (String setting : List.of("log_min_duration_statement = '200ms'", "log_min_duration_sample = '150ms'")) {
-			execute(waiter.connection(), "SET " + setting);
+			execute(connection(waiter), "SET " + setting);
 			await().until(() -> millisOfObservedWait(leader, waiter) < 500);
-			execute(waiter.connection(), "RESET " + setting.split(" ")[0]);
+			execute(connection(waiter), "RESET " + setting.split(" ")[0]);
 			await().until(() -> millisOfObservedWait(leader, waiter) > 700);
 		}
 	}
@@ -114,8 +111,8 @@ class QueueTests extends AdvisoryLockFixture {
 	@Test
 	void shortWaitsAreFewEnough() throws Exception {
 		leader("node-a");
-		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
-		execute(waiter.connection(), "SET log_min_duration_statement = '25ms'");
+		StoreSession waiter = candidate("node-b");
+		execute(connection(waiter), "SET log_min_duration_statement = '25ms'");
 		waiter.observe();
 		long start = System.nanoTime();
 		for (int i = 0; i < 10; i++) {
@@ -126,10 +123,10 @@ class QueueTests extends AdvisoryLockFixture {
 
 	@Test
 	void leaderWaitsForAStandbyThatIsBetweenTwoShortWaits() throws Exception {
-		AdvisoryLockSession leader = (AdvisoryLockSession) candidate("node-a");
-		AdvisoryLockSession waiter = (AdvisoryLockSession) candidate("node-b");
-		for (AdvisoryLockSession session : List.of(leader, waiter)) {
-			execute(session.connection(), "SET log_min_duration_statement = '25ms'");
+		StoreSession leader = candidate("node-a");
+		StoreSession waiter = candidate("node-b");
+		for (StoreSession session : List.of(leader, waiter)) {
+			execute(connection(session), "SET log_min_duration_statement = '25ms'");
 			session.observe();
 		}
 		int tries = 1;
@@ -139,10 +136,10 @@ class QueueTests extends AdvisoryLockFixture {
 		}
 	}
 
-	private static boolean isWaitedFor(StoreSession leader, StoreSession waiter) throws Exception {
+	private boolean isWaitedFor(StoreSession leader, StoreSession waiter) throws Exception {
 		win(leader);
 		Thread standby = Thread.currentThread();
-		CompletableFuture<Boolean> released = start(() -> {
+		Future<Boolean> released = start(() -> {
 			long limit = System.nanoTime() + LONG.toNanos();
 			while (standby.getState() != Thread.State.TIMED_WAITING && System.nanoTime() - limit < 0) {
 				Thread.onSpinWait();
@@ -150,7 +147,7 @@ class QueueTests extends AdvisoryLockFixture {
 			return leader.release(true);
 		});
 		boolean won = waiter.acquire(LONG) instanceof Won;
-		boolean succeeded = released.get(10, TimeUnit.SECONDS);
+		boolean succeeded = get(released);
 		if (won) {
 			waiter.release(true);
 		}

@@ -22,15 +22,14 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,6 +37,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.AdditionalMatchers.lt;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.willAnswer;
 
 /**
  * Tests for what a session leaves and finds at the end of a term, on a real server.
@@ -45,21 +49,14 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class ReleaseTests extends AdvisoryLockFixture {
 
-	@Test
-	void successorReadsTheMarkerOfACleanReleaseWhichIsGoneThen() throws Exception {
-		StoreSession first = leader("node-a");
-		StoreSession second = candidate("node-b");
-		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
-		assertThat(first.release(true)).isTrue();
-		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
-				(won) -> assertThat(won.ending()).isEqualTo(Ending.CLEAN));
-		assertThat(second.confirm().predecessor()).isNull();
-	}
+	private static final long PATIENCE = 2000;
 
 	@Test
 	void winnerIsClearOfEarlierTermsBehindAMarker() throws Exception {
 		StoreSession first = candidate("node-a");
-		assertThat(win(first).clear()).isTrue();
+		Won newest = win(first);
+		assertThat(newest.ending()).isNotEqualTo(Ending.CLEAN);
+		assertThat(newest.clear()).isTrue();
 		StoreSession second = candidate("node-b");
 		first.release(true);
 		Won won = win(second);
@@ -75,12 +72,9 @@ class ReleaseTests extends AdvisoryLockFixture {
 			"SELECT pg_advisory_lock(%1$d, 12345), pg_advisory_lock(%1$d, -1)" })
 	void winnerIsNotClearWhileSomethingOfAnEarlierTermIsLeft(String left) throws Exception {
 		StoreSession winner = candidate("node-a");
-		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
-			connection.setAutoCommit(false);
-			statement.execute(left.formatted(this.keys.termClass(), this.keys.fence()));
-			assertThat(win(winner).clear()).isFalse();
-			connection.commit();
-		}
+		Connection transaction = begin(left.formatted(this.keys.termClass(), this.keys.fence()));
+		assertThat(win(winner).clear()).isFalse();
+		transaction.close();
 		await().until(() -> winner.confirm().predecessor() == null);
 		assertThat(winner.passBarrier(LONG)).isNull();
 	}
@@ -94,16 +88,13 @@ class ReleaseTests extends AdvisoryLockFixture {
 
 	@Test
 	void releaseLeavesNoMarkWithoutTheLock() throws Exception {
-		AdvisoryLockSession first = (AdvisoryLockSession) candidate("node-a");
-		win(first);
-		try (Statement statement = first.connection().createStatement()) {
-			statement.execute("SELECT pg_advisory_unlock(" + this.keys.main() + ")");
-		}
+		StoreSession first = leader("node-a");
+		execute(connection(first), "SELECT pg_advisory_unlock(" + this.keys.main() + ")");
 		// A mark remains while a successor is expected
 		candidate("node-b").becomeCandidate();
 		first.release(true);
-		assertThat(this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
-				+ "AND (classid, objsubid) IN ((" + (this.keys.termClass() & 0xFFFFFFFFL) + ", 2))"))
+		assertThat(
+				this.server.advisoryLocks(PostgreSqlServer.keys(this.keys.termClass()) + " AND mode = 'ExclusiveLock'"))
 			.isEmpty();
 		assertThat(this.server.log().lines()).noneMatch((line) -> line.contains(first.name() + ",WARNING"));
 	}
@@ -113,9 +104,9 @@ class ReleaseTests extends AdvisoryLockFixture {
 	void releaseReturnsWhetherThereIsASuccessor(boolean clean) throws Exception {
 		StoreSession first = leader("node-a");
 		StoreSession second = candidate("node-b");
-		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
+		Future<Acquisition> waiting = waitUntilWon(second);
 		assertThat(first.release(clean)).isTrue();
-		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOf(Won.class);
+		assertThat(get(waiting)).isInstanceOf(Won.class);
 		assertThat(second.release(clean)).as("with a candidate that does not wait").isFalse();
 	}
 
@@ -124,21 +115,8 @@ class ReleaseTests extends AdvisoryLockFixture {
 		StoreSession first = candidate("node-a");
 		candidate("node-b");
 		win(first);
-		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
-			statement.execute("SELECT pg_advisory_lock(%d, -1)".formatted(this.keys.termClass()));
-			assertThat(first.release(false)).isFalse();
-		}
-	}
-
-	@Test
-	void releaseThatIsNotCleanLeavesNoMark() throws Exception {
-		StoreSession first = leader("node-a");
-		StoreSession second = candidate("node-b");
-		CompletableFuture<Acquisition> waiting = waitUntilWon(second);
-		first.release(false);
-		assertThat(waiting.get(10, TimeUnit.SECONDS)).isInstanceOfSatisfying(Won.class,
-				(won) -> assertThat(won.ending()).isNotEqualTo(Ending.CLEAN));
-		assertThat(second.confirm().predecessor()).isNull();
+		connect("SELECT pg_advisory_lock(%d, -1)".formatted(this.keys.termClass()));
+		assertThat(first.release(false)).isFalse();
 	}
 
 	@Test
@@ -160,7 +138,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 		StoreSession first = candidate(patient("node-a"));
 		win(first);
 		candidate("node-b");
-		CompletableFuture<Boolean> release = releaseInterruptedBy(
+		Future<Boolean> release = releaseInterruptedBy(
 				String.join(", ", Collections.nCopies(cancels, "pg_cancel_backend(pid)")), first);
 		assertThat(release).succeedsWithin(LONG).isEqualTo(false);
 		first.close();
@@ -172,18 +150,11 @@ class ReleaseTests extends AdvisoryLockFixture {
 	@Test
 	void releaseThatIsRunAgainRemovesItsMark() throws Exception {
 		AtomicInteger releases = new AtomicInteger();
-		AdvisoryLockStore cancelling = store("node-a", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String release(Term term, boolean clean, long idleMillis, long waitMillis) {
-				String text = super.release(term, clean, idleMillis, waitMillis);
-				assertThat(text).contains("until :=");
-				return (releases.getAndIncrement() > 0) ? text : text.replace("until :=",
-						"PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(10); until :=");
-			}
-
-		});
-		StoreSession session = candidate(cancelling);
+		StoreSession session = candidate(store("node-a", (sql) -> willAnswer(changed((text) -> {
+			assertThat(text).contains("until :=");
+			return (releases.getAndIncrement() > 0) ? text
+					: text.replace("until :=", CANCELLED.replace("SELECT", "PERFORM") + "; until :=");
+		})).given(sql).release(any(), anyBoolean(), anyLong(), anyLong())));
 		win(session);
 		session.release(true);
 		assertThat(releases).hasValue(2);
@@ -195,7 +166,7 @@ class ReleaseTests extends AdvisoryLockFixture {
 		StoreSession first = candidate(patient("node-a"));
 		win(first);
 		candidate("node-b");
-		CompletableFuture<Boolean> release = releaseInterruptedBy("pg_terminate_backend(pid)", first);
+		Future<Boolean> release = releaseInterruptedBy("pg_terminate_backend(pid)", first);
 		assertThat(release).failsWithin(LONG);
 		await().untilAsserted(() -> assertThat(heldAlone()).isEmpty());
 	}
@@ -212,23 +183,18 @@ class ReleaseTests extends AdvisoryLockFixture {
 	@Test
 	void predecessorIsTheHolderOfAKeyOfAnotherTermButNotOfAShare() throws Exception {
 		StoreSession winner = leader("node-a");
-		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
-			statement.execute("SELECT pg_advisory_lock_shared(%d, 12345)".formatted(this.keys.termClass()));
-			assertThat(winner.confirm().predecessor()).isNull();
-			statement.execute("SELECT pg_advisory_lock(%d, 12346)".formatted(this.keys.termClass()));
-			assertThat(winner.confirm().predecessor()).isNotNull();
-		}
+		connect("SELECT pg_advisory_lock_shared(%d, 12345)".formatted(this.keys.termClass()));
+		assertThat(winner.confirm().predecessor()).isNull();
+		connect("SELECT pg_advisory_lock(%d, 12346)".formatted(this.keys.termClass()));
+		assertThat(winner.confirm().predecessor()).isNotNull();
 	}
 
 	@Test
 	void barrierWaitsForFencedTransactions() throws Exception {
 		StoreSession winner = leader("node-a");
-		try (Connection connection = this.server.connect(); Statement statement = connection.createStatement()) {
-			connection.setAutoCommit(false);
-			statement.execute("SELECT pg_advisory_xact_lock_shared(%d)".formatted(this.keys.fence()));
-			assertThat(winner.passBarrier(Duration.ofMillis(50))).startsWith("the transaction of the session with pid");
-			connection.commit();
-		}
+		Connection transaction = begin("SELECT pg_advisory_xact_lock_shared(%d)".formatted(this.keys.fence()));
+		assertThat(winner.passBarrier(Duration.ofMillis(50))).startsWith("the transaction of the session with pid");
+		transaction.commit();
 		assertThat(winner.passBarrier(Duration.ofMillis(500))).isNull();
 		assertThat(winner.confirm().predecessor()).isNull();
 	}
@@ -237,9 +203,9 @@ class ReleaseTests extends AdvisoryLockFixture {
 	 * Start a release and signal its session while it waits. The statement that finds the
 	 * wait also signals, since the wait is a sequence of short sleeps.
 	 */
-	private CompletableFuture<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
+	private Future<Boolean> releaseInterruptedBy(String signal, StoreSession session) throws SQLException {
 		try (Connection connection = this.server.connect(); Statement observer = connection.createStatement()) {
-			CompletableFuture<Boolean> release = start(() -> session.release(true));
+			Future<Boolean> release = start(() -> session.release(true));
 			await().until(
 					() -> observer
 						.executeQuery("SELECT " + signal
@@ -250,9 +216,9 @@ class ReleaseTests extends AdvisoryLockFixture {
 		}
 	}
 
-	private List<String> heldAlone() throws SQLException {
-		return this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' "
-				+ "AND classid IN (" + (this.keys.termClass() & 0xFFFFFFFFL) + ", " + (this.keys.main() >>> 32) + ")");
+	private List<Integer> heldAlone() {
+		return this.server.advisoryLocks("mode = 'ExclusiveLock' AND classid IN (%d, %d)"
+			.formatted(this.keys.termClass() & 0xFFFFFFFFL, this.keys.main() >>> 32));
 	}
 
 	/**
@@ -260,14 +226,11 @@ class ReleaseTests extends AdvisoryLockFixture {
 	 * can tell whether they do.
 	 */
 	private AdvisoryLockStore patient(String node) {
-		return store(node, (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String release(Term term, boolean clean, long idleMillis, long waitMillis) {
-				return super.release(term, clean, idleMillis, 10 * waitMillis);
-			}
-
-		});
+		return store(node,
+				(sql) -> willAnswer(
+						(call) -> sql.release(call.getArgument(0), call.getArgument(1), call.getArgument(2), PATIENCE))
+					.given(sql)
+					.release(any(), anyBoolean(), anyLong(), lt(PATIENCE)));
 	}
 
 }

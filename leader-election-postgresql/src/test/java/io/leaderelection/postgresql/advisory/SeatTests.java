@@ -17,12 +17,10 @@
 package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
@@ -32,6 +30,8 @@ import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -45,6 +45,11 @@ import static org.awaitility.Awaitility.await;
 class SeatTests extends AdvisoryLockFixture {
 
 	private static final int STANDBYS = 2;
+
+	SeatTests() {
+		this.lease = Duration.ofSeconds(30);
+		this.standbys = STANDBYS;
+	}
 
 	@Test
 	void thereIsOneSeatPerStandby() throws SessionException {
@@ -93,15 +98,16 @@ class SeatTests extends AdvisoryLockFixture {
 		assertThat(seats()).hasSize(1);
 		first.withdraw();
 		assertThat(seats()).isEmpty();
+		assertThat(this.server.advisoryLocks(PostgreSqlServer.key(this.keys.observerClass(), ElectionKeys.OBSERVER)))
+			.hasSize(1);
 		assertThat(first.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 	}
 
 	@Test
 	void silentStandbyLosesItsSeatAfterTheLease() throws SessionException {
-		StoreSession frozen = open(new AdvisoryLockStore(settings("node-1", Duration.ofSeconds(2), STANDBYS), this.keys,
-				0, false, source(), null));
-		assertThat(frozen.becomeCandidate()).isTrue();
+		this.lease = Duration.ofSeconds(2);
+		assertThat(open("node-1").becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
 		await().until(() -> seats().isEmpty());
 	}
@@ -129,8 +135,8 @@ class SeatTests extends AdvisoryLockFixture {
 	@Test
 	void cancelledAttemptOfASessionWithASeatDoesNotEndIt() throws SessionException {
 		AtomicInteger calls = new AtomicInteger();
-		StoreSession first = open(attempting("node-1", (statement) -> (calls.getAndIncrement() > 0) ? statement
-				: "SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(10)"));
+		StoreSession first = open(
+				attempting("node-1", (statement) -> (calls.getAndIncrement() > 0) ? statement : CANCELLED));
 		first.becomeCandidate();
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
@@ -143,21 +149,19 @@ class SeatTests extends AdvisoryLockFixture {
 		Won won = win(first);
 		candidate("node-2");
 		candidate("node-3");
-		try (Connection earlier = this.server.connect(); Statement statement = earlier.createStatement()) {
-			statement.execute("SET application_name = '" + new SessionNames(this.election).of("old") + "'");
-			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
-			Watch watch = store("node-4").watch(false);
-			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().candidates()).extracting(Candidate::nodeId)
-				.containsExactlyInAnyOrder("node-1", "node-2", "node-3", "old");
-			assertThat(first.release(false)).isFalse();
-			statement.execute("SELECT pg_advisory_lock(" + this.keys.main() + ")");
-			statement
-				.execute("SELECT pg_advisory_lock(" + this.keys.termClass() + ", " + (won.term().transactionId() + 1)
-						+ "), pg_advisory_lock_shared(" + this.keys.noticeClass() + ", 1)");
-			Holder leader = store("node-4").watch(false).view().leader();
-			assertThat(leader).isNotNull().extracting(Holder::nodeId).isEqualTo("old");
-		}
+		Connection earlier = connect("SET application_name = '" + new SessionNames(this.election).of("old") + "'",
+				"SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+		Watch watch = store("node-4").watch(false);
+		assertThat(watch.open()).isFalse();
+		assertThat(watch.view().candidates()).extracting(Candidate::nodeId)
+			.containsExactlyInAnyOrder("node-1", "node-2", "node-3", "old");
+		assertThat(first.release(false)).isFalse();
+		execute(earlier,
+				"SELECT pg_advisory_lock(%d), pg_advisory_lock(%d, %d), pg_advisory_lock_shared(%d, 1)".formatted(
+						this.keys.main(), this.keys.termClass(), won.term().transactionId() + 1,
+						this.keys.noticeClass()));
+		Holder leader = store("node-4").watch(false).view().leader();
+		assertThat(leader).isNotNull().extracting(Holder::nodeId).isEqualTo("old");
 	}
 
 	@Test
@@ -179,17 +183,7 @@ class SeatTests extends AdvisoryLockFixture {
 	}
 
 	private AdvisoryLockStore store(String node, int priority) {
-		ElectionSettings settings = settings(node);
-		return new AdvisoryLockStore(
-				new ElectionSettings(this.election, node, settings.lease(), settings.takeoverDelay(),
-						settings.fastTakeover(), settings.drainTimeout(), true, STANDBYS,
-						new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()), settings.priorityHold()),
-				this.keys, 0, false, source(), null);
-	}
-
-	@Override
-	ElectionSettings settings(String node) {
-		return settings(node, Duration.ofSeconds(30), STANDBYS);
+		return store(node, new NodeProfile(NodeProfile.PROTOCOL, priority, Map.of()));
 	}
 
 }

@@ -17,6 +17,7 @@
 package io.leaderelection.postgresql.advisory;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
@@ -24,7 +25,6 @@ import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,6 +32,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.spy;
 
 /**
  * Tests for the terms of an election on servers with and without timelines.
@@ -55,12 +56,7 @@ class TimelineTests extends AdvisoryLockFixture {
 	@ParameterizedTest
 	@CsvSource({ "55000, wal_level must be set to logical", "0A000, not supported" })
 	void serverWithoutTimelinesHasNone(String state, String message) throws Exception {
-		this.server.execute("""
-				CREATE SCHEMA IF NOT EXISTS aurora;
-				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
-				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
-				""".formatted(state, message));
-		AdvisoryLockStore without = aurora("pg_catalog.pg_is_in_recovery()");
+		AdvisoryLockStore without = aurora(state, message, "pg_catalog.pg_is_in_recovery()");
 		Won won = win(candidate(without));
 		assertThat(won.term().timeline()).isZero();
 		assertThat(won.clear()).isTrue();
@@ -69,12 +65,7 @@ class TimelineTests extends AdvisoryLockFixture {
 
 	@Test
 	void standbyIsNotTakenForAServerWithoutTimelines() {
-		this.server.execute("""
-				CREATE SCHEMA IF NOT EXISTS aurora;
-				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
-				BEGIN RAISE EXCEPTION SQLSTATE '55000' USING MESSAGE = 'recovery is in progress'; END $$;
-				""");
-		AdvisoryLockStore standby = aurora("true");
+		AdvisoryLockStore standby = aurora("55000", "recovery is in progress", "true");
 		assertThatExceptionOfType(SessionException.class).isThrownBy(standby::open)
 			.withMessageContaining("recovery is in progress");
 	}
@@ -94,25 +85,28 @@ class TimelineTests extends AdvisoryLockFixture {
 	}
 
 	private Term win(PostgreSqlServer on, String election) throws SessionException {
-		return win(candidate(new AdvisoryLockStore(settings("node"), ElectionKeys.derive("test", election), 0, false,
-				on::connect, null)))
+		return win(candidate(new AdvisoryLockStore(settings("node", NodeProfile.DEFAULT),
+				ElectionKeys.derive("test", election), 0, false, on::connect, null)))
 			.term();
 	}
 
 	/**
 	 * A server that does not reveal its timeline.
 	 */
-	private AdvisoryLockStore aurora(String inRecovery) {
-		return new StatementsStore(settings("node-a"), this.keys, source(),
-				(keys, server) -> new AdvisoryLockSql(keys, server) {
+	private AdvisoryLockStore aurora(String state, String message, String inRecovery) {
+		this.server.execute("""
+				CREATE SCHEMA IF NOT EXISTS aurora;
+				CREATE OR REPLACE FUNCTION aurora.pg_current_wal_lsn() RETURNS pg_lsn LANGUAGE plpgsql AS $$
+				BEGIN RAISE EXCEPTION SQLSTATE '%s' USING MESSAGE = '%s'; END $$;
+				""".formatted(state, message));
+		return new AdvisoryLockStore(settings("node-a", NodeProfile.DEFAULT), this.keys, 0, false, this.source, null) {
 
-					@Override
-					String acquire(long waitMillis, boolean observe, int seat, int priority,
-							@Nullable Predecessor predecessor) {
-						return auroraSql(super.acquire(waitMillis, observe, seat, priority, predecessor));
-					}
-
-				}) {
+			@Override
+			AdvisoryLockSql sql(ServerInspection inspected) {
+				AdvisoryLockSql sql = spy(super.sql(inspected));
+				attempting(sql, TimelineTests::auroraSql);
+				return sql;
+			}
 
 			@Override
 			String timelines() {

@@ -16,12 +16,8 @@
 
 package io.leaderelection.postgresql.advisory;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,8 +28,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import io.leaderelection.Term;
-import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
@@ -50,10 +44,16 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.postgresql.PGConnection;
+import org.mockito.AdditionalAnswers;
+import org.mockito.stubbing.Answer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.BDDMockito.willReturn;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.spy;
 
 /**
  * Tests for {@link Watcher} on a real server.
@@ -66,7 +66,7 @@ class WatcherTests extends AdvisoryLockFixture {
 
 	private static final int STANDBYS = 2;
 
-	private final AtomicInteger connections = new AtomicInteger();
+	private final AtomicInteger opened = new AtomicInteger();
 
 	/** The connection of the pool, if there is one. */
 	private @Nullable Connection pool;
@@ -74,11 +74,35 @@ class WatcherTests extends AdvisoryLockFixture {
 	/** What a test has created on the server. */
 	private final List<String> created = new ArrayList<>();
 
+	WatcherTests() {
+		this.lease = Duration.ofSeconds(30);
+		this.standbys = STANDBYS;
+		this.source = new ConnectionSource() {
+
+			@Override
+			public Connection connect(Properties driverSettings) throws SQLException {
+				WatcherTests.this.opened.incrementAndGet();
+				return WatcherTests.this.server.connect(driverSettings);
+			}
+
+			@Override
+			public @Nullable Connection borrow(Duration timeout) {
+				return (WatcherTests.this.pool != null) ? notClosing(WatcherTests.this.pool) : null;
+			}
+
+		};
+	}
+
+	private static Connection notClosing(Connection connection) {
+		Answer<?> delegating = AdditionalAnswers.delegatesTo(connection);
+		return mock(Connection.class,
+				(call) -> call.getMethod().getName().equals("close") ? null : delegating.answer(call));
+	}
+
 	@AfterEach
-	void leaveNothing() throws SQLException {
-		if (this.pool != null) {
-			this.pool.close();
-		}
+	@Override
+	protected void end() throws SQLException {
+		super.end();
 		this.created.forEach((object) -> this.server.execute("DROP " + object));
 	}
 
@@ -97,32 +121,25 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watch.open()).isFalse();
 		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 		assertThat(watch.view().candidates()).hasSize(3);
-		await().until(
-				() -> this.server
-					.query("SELECT pid FROM pg_stat_activity WHERE application_name = '"
-							+ new SessionNames(this.election).of("node-4") + "'")
-					.isEmpty());
+		await().until(() -> this.server.sessions(new SessionNames(this.election).of("node-4")).isEmpty());
 	}
 
 	@Test
 	void watchBorrowsFromThePoolAndLeavesNothing() throws Exception {
-		this.pool = this.server.connect();
-		try (Statement statement = this.pool.createStatement()) {
-			statement.execute("CREATE SCHEMA misleading");
-			this.created.add("SCHEMA misleading CASCADE");
-			statement.execute("CREATE FUNCTION misleading.never(bigint, bigint) RETURNS boolean "
-					+ "LANGUAGE sql AS 'SELECT false'");
-			statement.execute("CREATE OPERATOR misleading.= (FUNCTION = misleading.never, LEFTARG = bigint, "
-					+ "RIGHTARG = bigint)");
-			statement.execute("SET search_path = misleading, pg_catalog");
-		}
+		this.created.add("SCHEMA misleading CASCADE");
+		this.pool = connect("""
+				CREATE SCHEMA misleading;
+				CREATE FUNCTION misleading.never(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+				CREATE OPERATOR misleading.= (FUNCTION = misleading.never, LEFTARG = bigint, RIGHTARG = bigint);
+				SET search_path = misleading, pg_catalog
+				""");
 		this.pool.setNetworkTimeout(Runnable::run, 60_000);
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		StoreSession first = candidate("node-1");
 		Won won = win(first);
 		candidate("node-2");
-		int before = this.connections.get();
+		int before = this.opened.get();
 		for (boolean autoCommit : new boolean[] { true, false }) {
 			this.pool.setAutoCommit(autoCommit);
 			Watch watch = watching.watch(false);
@@ -134,7 +151,7 @@ class WatcherTests extends AdvisoryLockFixture {
 					+ this.keys.observerClass() + "%' AND state LIKE 'idle in%'"))
 				.isEmpty();
 		}
-		assertThat(this.connections).hasValue(before);
+		assertThat(this.opened).hasValue(before);
 	}
 
 	@Test
@@ -143,8 +160,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		String other = "other_" + UUID.randomUUID().toString().replace('-', '_');
 		this.server.execute("CREATE DATABASE " + other);
 		this.created.add("DATABASE " + other);
-		this.pool = DriverManager.getConnection(this.server.jdbcUrl().replaceFirst("(//[^/]+/)[^?]+", "$1" + other),
-				this.server.username(), this.server.password());
+		this.pool = tracked(this.server.connectTo(other));
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		candidate("node-1");
@@ -152,37 +168,37 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watching.watch(false).open()).isFalse();
 		assertThat(watching.watch(false).view().candidates()).hasSize(2);
 		this.pool.close();
-		this.pool = this.server.connect();
+		this.pool = connect();
 		await().until(() -> {
-			int before = this.connections.get();
+			int before = this.opened.get();
 			watching.watch(false);
-			return this.connections.get() == before;
+			return this.opened.get() == before;
 		});
 	}
 
 	@Test
 	void brokenConnectionOfThePoolIsReplacedByAnOwnOne() throws Exception {
-		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
+		AdvisoryLockStore watching = watchByPool(this.server.port());
 		this.pool.close();
-		int before = this.connections.get();
+		int before = this.opened.get();
 		assertThat(watching.watch(false)).as("the next one is awaited").isNull();
-		assertThat(this.connections).hasValue(before);
+		assertThat(this.opened).hasValue(before);
 		for (int i = 1; i <= 2; i++) {
 			assertThat(watching.watch(false).open()).isTrue();
-			assertThat(this.connections).hasValue(before + i);
+			assertThat(this.opened).hasValue(before + i);
 		}
 	}
 
 	@Test
 	void brokenConnectionOfThePoolIsReplacedAtOnceAfterASession() throws Exception {
-		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
+		AdvisoryLockStore watching = watchByPool(this.server.port());
 		watching.open().close();
 		this.pool.close();
 		assertThat(watching.watch(false)).isNotNull();
 	}
 
-	private AdvisoryLockStore watchByPool(String url) throws Exception {
-		this.pool = DriverManager.getConnection(url, this.server.username(), this.server.password());
+	private AdvisoryLockStore watchByPool(int port) throws Exception {
+		this.pool = tracked(this.server.connect(port, new Properties()));
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
 		assertThat(watching.watch(false).open()).isTrue();
@@ -196,8 +212,8 @@ class WatcherTests extends AdvisoryLockFixture {
 	@Test
 	void slowServerCostsNoConnection() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
-			int before = this.connections.get();
+			AdvisoryLockStore watching = watchByPool(proxy.port());
+			int before = this.opened.get();
 			proxy.hold();
 			AtomicBoolean released = new AtomicBoolean();
 			CompletableFuture.delayedExecutor(2, TimeUnit.SECONDS).execute(() -> {
@@ -207,7 +223,7 @@ class WatcherTests extends AdvisoryLockFixture {
 			assertThat(watching.watch(false)).isNotNull();
 			assertThat(released).isTrue();
 			assertThat(this.pool.isClosed()).isFalse();
-			assertThat(this.connections).hasValue(before);
+			assertThat(this.opened).hasValue(before);
 		}
 	}
 
@@ -215,13 +231,13 @@ class WatcherTests extends AdvisoryLockFixture {
 	@Tag("ring2")
 	void serverThatIsSilentForLongerIsObservedOneTimeLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl(proxy.port()));
-			int before = this.connections.get();
+			AdvisoryLockStore watching = watchByPool(proxy.port());
+			int before = this.opened.get();
 			proxy.hold();
 			assertThat(watching.watch(false)).isNull();
-			assertThat(this.connections).hasValue(before);
+			assertThat(this.opened).hasValue(before);
 			assertThat(watching.watch(false)).isNotNull();
-			assertThat(this.connections).hasValue(before + 1);
+			assertThat(this.opened).hasValue(before + 1);
 		}
 	}
 
@@ -230,22 +246,22 @@ class WatcherTests extends AdvisoryLockFixture {
 	 */
 	@Test
 	void poolThatHasNoConnectionAnyLongerCostsNoObservation() throws Exception {
-		AdvisoryLockStore watching = watchByPool(this.server.jdbcUrl());
-		int before = this.connections.get();
+		AdvisoryLockStore watching = watchByPool(this.server.port());
+		int before = this.opened.get();
 		Connection lent = this.pool;
 		for (int i = 1; i <= 2; i++) {
 			this.pool = null;
 			assertThat(watching.watch(false)).isNotNull();
-			assertThat(this.connections).hasValue(before + i);
+			assertThat(this.opened).hasValue(before + i);
 			this.pool = lent;
 			assertThat(watching.watch(false)).isNotNull();
-			assertThat(this.connections).hasValue(before + i);
+			assertThat(this.opened).hasValue(before + i);
 		}
 	}
 
 	@Test
 	void locksAreNotReadWhileTheLeaderIsTheSameAndNoSeatIsFree() throws Exception {
-		this.pool = this.server.connect();
+		this.pool = connect();
 		StoreSession leader = candidate("node-1");
 		Won won = win(leader);
 		StoreSession standby = candidate("node-2");
@@ -279,20 +295,15 @@ class WatcherTests extends AdvisoryLockFixture {
 
 	@Test
 	void locksAreReadIfTheServerHasNoSpaceForMore() throws Exception {
-		AdvisoryLockStore watching = store("node-4", (keys, server) -> new AdvisoryLockSql(keys, server) {
-
-			@Override
-			String isUnchanged(List<Integer> seats, Term term) {
-				return "DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false";
-			}
-
-		});
+		AdvisoryLockStore watching = store("node-4",
+				(sql) -> willReturn("DO $$ BEGIN RAISE SQLSTATE '53200'; END $$; SELECT false").given(sql)
+					.isUnchanged(any(), any()));
 		for (int i = 1; i <= STANDBYS + 1; i++) {
 			StoreSession session = candidate("node-" + i);
 			session.acquire(NO_WAIT);
 		}
 		for (boolean pooled : new boolean[] { false, true }) {
-			this.pool = pooled ? this.server.connect() : null;
+			this.pool = pooled ? connect() : null;
 			for (int i = 0; i < 3; i++) {
 				Watch watch = watching.watch(false);
 				assertThat(watch).isNotNull();
@@ -310,47 +321,39 @@ class WatcherTests extends AdvisoryLockFixture {
 		StoreSession standby = candidate("node-2");
 		candidate("node-3");
 		List<String> left = new ArrayList<>();
-		try (Connection lent = this.server.connect()) {
-			lent.setAutoCommit(false);
-			int pid = lent.unwrap(PGConnection.class).getBackendPID();
-			this.pool = (Connection) Proxy.newProxyInstance(getClass().getClassLoader(),
-					new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-						if (method.getName().equals("rollback")
-								|| (method.getName().equals("setAutoCommit") && Boolean.FALSE.equals(arguments[0]))) {
-							left.addAll(this.server.query("SELECT count(*) FROM pg_locks WHERE pid = " + pid));
-						}
-						return method.invoke(lent, arguments);
-					});
-			AdvisoryLockStore watching = store("node-4");
-			watching.watch(false);
-			assertThat(watching.watch(false).open()).isFalse();
-			standby.close();
-			await().until(() -> seats().size() < STANDBYS);
-			assertThat(watching.watch(false).open()).isTrue();
-			assertThat(left).hasSize(2).containsOnly("0");
-		}
+		this.pool = spy(begin());
+		int pid = PostgreSqlServer.pid(this.pool);
+		Answer<?> count = (call) -> {
+			left.addAll(this.server.query("SELECT count(*) FROM pg_locks WHERE pid = " + pid));
+			return call.callRealMethod();
+		};
+		willAnswer(count).given(this.pool).rollback();
+		willAnswer(count).given(this.pool).setAutoCommit(false);
+		AdvisoryLockStore watching = store("node-4");
+		watching.watch(false);
+		assertThat(watching.watch(false).open()).isFalse();
+		standby.close();
+		await().until(() -> seats().size() < STANDBYS);
+		assertThat(watching.watch(false).open()).isTrue();
+		assertThat(left).hasSize(2).containsOnly("0");
 	}
 
 	@Test
 	void sessionThatTriesSeatsIsNotForeign() throws Exception {
 		candidate("node-1");
 		candidate("node-2");
-		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
-			this.sessions.get(1).close();
-			await().until(() -> seats().size() < STANDBYS);
-			statement.execute("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) "
-					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
-			AdvisoryLockStore watching = store("node-4");
-			await().pollInterval(FOREIGN_INTERVAL)
-				.during(FOREIGN_INTERVAL.multipliedBy(3))
-				.until(() -> watching.watch(false).view().foreign() == null);
-		}
+		this.sessions.get(1).close();
+		await().until(() -> seats().size() < STANDBYS);
+		connect("SELECT pg_advisory_lock_shared(" + this.keys.observerClass() + ", number) FROM generate_series(1, "
+				+ STANDBYS + ") AS number WHERE number <> " + ElectionKeys.FIRST_SEAT);
+		AdvisoryLockStore watching = store("node-4");
+		await().pollInterval(FOREIGN_INTERVAL)
+			.during(FOREIGN_INTERVAL.multipliedBy(3))
+			.until(() -> watching.watch(false).view().foreign() == null);
 	}
 
 	private String lastStatementOfThePool() throws SQLException {
-		return this.server
-			.query("SELECT query FROM pg_stat_activity WHERE pid = "
-					+ this.pool.unwrap(PGConnection.class).getBackendPID())
+		return this.server.query("SELECT query FROM pg_stat_activity WHERE pid = " + PostgreSqlServer.pid(this.pool))
 			.get(0);
 	}
 
@@ -365,23 +368,22 @@ class WatcherTests extends AdvisoryLockFixture {
 			// identifier
 			for (boolean identifier : new boolean[] { true, false }) {
 				if (!identifier) {
-					other.execute("CREATE ROLE lender LOGIN PASSWORD '" + other.password() + "'");
+					other.createRole("lender");
 					other.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC");
 				}
-				this.pool = DriverManager.getConnection(other.jdbcUrl(), identifier ? other.username() : "lender",
-						other.password());
+				this.pool = other.connectAs(identifier ? other.username() : "lender", new Properties());
 				AdvisoryLockStore watching = store("node-4");
 				watching.watch(false);
 				if (identifier) {
 					candidate("node-1");
 					candidate("node-2");
 				}
-				int before = this.connections.get();
+				int before = this.opened.get();
 				for (int i = 1; i <= 2; i++) {
 					Watch watch = watching.watch(false);
 					assertThat(watch.open()).isFalse();
 					assertThat(watch.view().candidates()).hasSize(2);
-					assertThat(this.connections).hasValue(before + i);
+					assertThat(this.opened).hasValue(before + i);
 				}
 				this.pool.close();
 			}
@@ -390,26 +392,22 @@ class WatcherTests extends AdvisoryLockFixture {
 
 	@Test
 	void poolWithOtherSettingsIsUsed() throws Exception {
-		this.pool = this.server.connect();
-		try (Statement statement = this.pool.createStatement()) {
-			statement.execute("SET TIME ZONE 'Asia/Kolkata'");
-			statement.execute("SET extra_float_digits = 0");
-		}
+		this.pool = connect("SET TIME ZONE 'Asia/Kolkata'", "SET extra_float_digits = 0");
 		assertPoolIsUsed();
 	}
 
 	@Test
 	void poolWithADriverOfAnotherClassLoaderIsUsed() throws Exception {
-		this.pool = this.server.withOtherClassLoader().getConnection();
+		this.pool = tracked(this.server.withOtherClassLoader().getConnection());
 		assertPoolIsUsed();
 	}
 
 	private void assertPoolIsUsed() throws Exception {
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
-		int before = this.connections.get();
+		int before = this.opened.get();
 		assertThat(watching.watch(false).open()).isTrue();
-		assertThat(this.connections).hasValue(before);
+		assertThat(this.opened).hasValue(before);
 	}
 
 	@Test
@@ -420,73 +418,38 @@ class WatcherTests extends AdvisoryLockFixture {
 		candidate("node-2");
 		AdvisoryLockStore watching = store("node-4");
 		assertThat(watching.watch(false).view().foreign()).isNull();
-		try (Connection foreign = this.server.connect(); Statement statement = foreign.createStatement()) {
-			statement.execute("SET application_name = 'psql'");
-			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", " + (STANDBYS + 1) + ")");
-			await().pollInterval(FOREIGN_INTERVAL)
-				.during(FOREIGN_INTERVAL.multipliedBy(2))
-				.until(() -> watching.watch(false).view().foreign() == null);
-			statement.execute("SELECT pg_advisory_lock(" + this.keys.observerClass() + ", number) "
-					+ "FROM generate_series(1, " + STANDBYS + ") AS number WHERE pg_try_advisory_lock("
-					+ this.keys.observerClass() + ", number)");
-			assertThat(seats()).hasSize(STANDBYS + 1);
-			await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch(false).view().foreign() != null);
-			Watch watch = watching.watch(false);
-			assertThat(watch.open()).isFalse();
-			assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
-				.asString()
-				.startsWith("session with pid")
-				.contains("'psql'");
-			assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
-			assertThat(watch.view().candidates()).hasSize(2);
-			await().pollInterval(FOREIGN_INTERVAL).until(() -> {
-				leader.candidates();
-				return leader.confirm().foreign() != null;
-			});
-			assertThat(leader.confirm().foreign()).contains("'psql'");
-			assertThat(leader.confirm().predecessor()).isNull();
-			leader.release(true);
-			View view = watching.watch(false).view();
-			assertThat(view.leader()).isNull();
-			assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
-		}
+		Connection foreign = connect("SET application_name = 'psql'",
+				"SELECT pg_advisory_lock(" + this.keys.observerClass() + ", " + (STANDBYS + 1) + ")");
+		await().pollInterval(FOREIGN_INTERVAL)
+			.during(FOREIGN_INTERVAL.multipliedBy(2))
+			.until(() -> watching.watch(false).view().foreign() == null);
+		execute(foreign,
+				"SELECT pg_advisory_lock(" + this.keys.observerClass() + ", number) " + "FROM generate_series(1, "
+						+ STANDBYS + ") AS number WHERE pg_try_advisory_lock(" + this.keys.observerClass()
+						+ ", number)");
+		assertThat(seats()).hasSize(STANDBYS + 1);
+		await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch(false).view().foreign() != null);
+		Watch watch = watching.watch(false);
+		assertThat(watch.open()).isFalse();
+		assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
+			.asString()
+			.startsWith("session with pid")
+			.contains("'psql'");
+		assertThat(watch.view().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
+		assertThat(watch.view().candidates()).hasSize(2);
+		await().pollInterval(FOREIGN_INTERVAL).until(() -> {
+			leader.candidates();
+			return leader.confirm().foreign() != null;
+		});
+		assertThat(leader.confirm().foreign()).contains("'psql'");
+		assertThat(leader.confirm().predecessor()).isNull();
+		leader.release(true);
+		View view = watching.watch(false).view();
+		assertThat(view.leader()).isNull();
+		assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
+		foreign.close();
 		await().until(() -> watching.watch(false).view().foreign() == null);
 		assertThat(watching.watch(false).open()).isTrue();
-	}
-
-	private static Connection notClosing(Connection connection) {
-		return (Connection) Proxy.newProxyInstance(WatcherTests.class.getClassLoader(),
-				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-					try {
-						return method.getName().equals("close") ? null : method.invoke(connection, arguments);
-					}
-					catch (InvocationTargetException ex) {
-						throw ex.getTargetException();
-					}
-				});
-	}
-
-	@Override
-	ConnectionSource source() {
-		return new ConnectionSource() {
-
-			@Override
-			public Connection connect(Properties driverSettings) throws SQLException {
-				WatcherTests.this.connections.incrementAndGet();
-				return WatcherTests.this.server.connect(driverSettings);
-			}
-
-			@Override
-			public @Nullable Connection borrow(Duration timeout) {
-				return (WatcherTests.this.pool != null) ? notClosing(WatcherTests.this.pool) : null;
-			}
-
-		};
-	}
-
-	@Override
-	ElectionSettings settings(String node) {
-		return settings(node, Duration.ofSeconds(30), STANDBYS);
 	}
 
 }

@@ -21,27 +21,27 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence.Verdict;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.LeaseTableShape.Tables;
-import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.willAnswer;
 
 /**
  * Transactions that pass the fence while the election is taken over.
@@ -58,11 +58,11 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	 */
 	@Test
 	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
-		TestNode node = node("node-a", this.server::connect, SHORT_LEASE, PausingSql::new);
+		TestNode node = node("node-a", this.server::connect, SHORT_LEASE, this::pausing);
 		Won won = lead(node.open());
 		Connection transaction = begin();
 		Connection pause = pause();
-		FutureTask<Verdict> verdict = start(() -> pass(node, transaction, won));
+		Future<Verdict> verdict = start(() -> pass(node, transaction, won));
 		awaitPause(transaction);
 		// As by a release of the node on a connection from before
 		update("owner = NULL, clean = true");
@@ -85,11 +85,10 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	void takeoverTakesTheElectionAsItIsNow(String change) throws Exception {
 		StoreSession first = leader("node-a");
 		first.release(true);
-		StoreSession second = node("node-b", PausingSql::new).open();
+		StoreSession second = node("node-b", this::pausing).open();
 		Connection pause = pause();
-		FutureTask<Boolean> taken = start(() -> second.acquire(NO_WAIT) instanceof Won);
-		await().until(() -> this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-			.size() == 1);
+		Future<Boolean> taken = start(() -> second.acquire(NO_WAIT) instanceof Won);
+		await().until(() -> this.server.advisoryLocks("NOT granted").size() == 1);
 		update(change);
 		pause.commit();
 		assertThat(get(taken)).isFalse();
@@ -100,10 +99,8 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	}
 
 	private void awaitPause(Connection connection) throws SQLException {
-		int pid = connection.unwrap(PGConnection.class).getBackendPID();
-		await().until(() -> this.server
-			.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND pid = " + pid)
-			.size() == 1);
+		int pid = PostgreSqlServer.pid(connection);
+		await().until(() -> this.server.advisoryLocks("NOT granted AND pid = " + pid).size() == 1);
 	}
 
 	private long pauseKey() {
@@ -117,9 +114,9 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	@ValueSource(booleans = { true, false })
 	@Tag("ring2")
 	void noTransactionThatHasPassedOutlivesItsTerm(boolean locks) throws Exception {
-		Statements statements = locks ? LeaseTableSql::new : OpenSql::new;
+		Consumer<LeaseTableSql> statements = locks ? UNCHANGED : LeaseTableFenceRaceTests::open;
 		Race race = new Race();
-		List<FutureTask<Boolean>> threads = new ArrayList<>();
+		List<Future<Boolean>> threads = new ArrayList<>();
 		TestNode first = node("node-a", statements);
 		first.open("other").close();
 		TestNode second = node("node-b", statements);
@@ -132,10 +129,31 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		}
 		await().until(() -> race.passed.get() >= 100 && race.terms.get() >= 20 || race.violations.get() > 0);
 		race.ended.set(true);
-		for (FutureTask<Boolean> thread : threads) {
+		for (Future<Boolean> thread : threads) {
 			get(thread);
 		}
 		assertThat(race.violations.get() == 0).isEqualTo(locks);
+	}
+
+	/**
+	 * Have the fence and takeovers pause before they lock the row of the election.
+	 */
+	private void pausing(LeaseTableSql sql) {
+		String pause = "AND pg_catalog.pg_advisory_xact_lock_shared(" + pauseKey() + ") IS NOT NULL ";
+		willAnswer(changed((fence) -> fence.replace("FOR SHARE OF entry", pause + "FOR SHARE OF entry"))).given(sql)
+			.fence();
+		willAnswer(changed(
+				(takeover) -> takeover.replace("\n    FOR NO KEY UPDATE", "\n    " + pause + "FOR NO KEY UPDATE")
+					.replace("'lock_timeout', '100'", "'lock_timeout', '0'")))
+			.given(sql)
+			.takeOver(any(), anyLong(), any(), any(), anyLong());
+	}
+
+	/**
+	 * Have the fence not lock the row.
+	 */
+	private static void open(LeaseTableSql sql) {
+		willAnswer(changed((fence) -> fence.replace("FOR SHARE OF entry SKIP LOCKED", ""))).given(sql).fence();
 	}
 
 	/**
@@ -217,47 +235,6 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 				}
 			}
 			return true;
-		}
-
-	}
-
-	/**
-	 * The fence and takeovers pause before they lock the row of the election.
-	 */
-	private final class PausingSql extends LeaseTableSql {
-
-		private final String pause = "AND pg_catalog.pg_advisory_xact_lock_shared(" + pauseKey() + ") IS NOT NULL ";
-
-		PausingSql(Tables tables, ServerInspection server, long timeoutMillis) {
-			super(tables, server, timeoutMillis);
-		}
-
-		@Override
-		String fence() {
-			return super.fence().replace("FOR SHARE OF entry", this.pause + "FOR SHARE OF entry");
-		}
-
-		@Override
-		String takeOver(LeaseRow row, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
-			return super.takeOver(row, serverTimeline, keys, token, beat)
-				.replace("\n    FOR NO KEY UPDATE", "\n    " + this.pause + "FOR NO KEY UPDATE")
-				.replace("'lock_timeout', '100'", "'lock_timeout', '0'");
-		}
-
-	}
-
-	/**
-	 * The fence does not lock the row.
-	 */
-	private static final class OpenSql extends LeaseTableSql {
-
-		OpenSql(Tables tables, ServerInspection server, long timeoutMillis) {
-			super(tables, server, timeoutMillis);
-		}
-
-		@Override
-		String fence() {
-			return super.fence().replace("FOR SHARE OF entry SKIP LOCKED", "");
 		}
 
 	}

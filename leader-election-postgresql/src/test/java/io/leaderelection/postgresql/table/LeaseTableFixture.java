@@ -17,18 +17,14 @@
 package io.leaderelection.postgresql.table;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Properties;
+import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.Callable;
-import java.util.concurrent.FutureTask;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
@@ -38,7 +34,6 @@ import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
-import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.TransactionFence.Verdict;
@@ -46,109 +41,69 @@ import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
-import io.leaderelection.testsupport.Daemon;
-import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.postgresql.StoreFixture;
 import org.junit.jupiter.api.AfterEach;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.spy;
 
 /**
  * Nodes with lease tables of their own, on a real server. Each node has a clock that a
  * test can advance, so that a lease may be long and yet expire at once.
  */
-abstract class LeaseTableFixture {
+abstract class LeaseTableFixture extends StoreFixture {
 
 	/** Longer than a busy machine delays anything, since nobody waits for its end. */
 	static final Duration LEASE = Duration.ofSeconds(20);
 
-	static final Duration NO_WAIT = Duration.ofMillis(1);
-
-	static final Duration LIMIT = Duration.ofSeconds(15);
-
-	/** Long enough to notice what must not happen. */
-	static final Duration WHILE = Duration.ofMillis(300);
-
 	static final String ELECTION = "default";
 
-	final PostgreSqlServer server = PostgreSqlServer.shared();
+	static final Consumer<LeaseTableSql> UNCHANGED = (sql) -> {
+	};
 
 	final String table = "lease_" + UUID.randomUUID().toString().substring(24);
 
-	private final List<TestNode> nodes = new ArrayList<>();
-
-	private final List<Connection> connections = new ArrayList<>();
+	private final Map<String, TestNode> nodes = new HashMap<>();
 
 	@AfterEach
-	void closeAll() throws SQLException {
-		this.nodes.forEach(TestNode::abort);
-		for (Connection connection : this.connections) {
-			connection.close();
-		}
+	@Override
+	protected void end() throws SQLException {
+		super.end();
 		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate CASCADE".formatted(this.table));
 	}
 
 	TestNode node(String id) {
-		return node(id, this.server::connect, LEASE, LeaseTableSql::new);
+		return node(id, UNCHANGED);
 	}
 
 	TestNode node(String id, int port) {
-		return node(id, (settings) -> this.server.connect(port, settings), LEASE, LeaseTableSql::new);
+		return node(id, (settings) -> this.server.connect(port, settings), LEASE, UNCHANGED);
 	}
 
-	TestNode node(String id, Statements statements) {
-		return node(id, this.server::connect, LEASE, statements);
+	TestNode node(String id, Consumer<LeaseTableSql> changes) {
+		return node(id, this.server::connect, LEASE, changes);
 	}
 
-	TestNode node(String id, ConnectionSource source, Duration lease, Statements statements) {
-		TestNode node = new TestNode(id, source, lease, statements);
-		this.nodes.add(node);
+	/**
+	 * Return a node of a test.
+	 * @param changes changes the statements of the node, on a spy
+	 */
+	TestNode node(String id, ConnectionSource source, Duration lease, Consumer<LeaseTableSql> changes) {
+		TestNode node = new TestNode(id, source, lease, changes);
+		this.nodes.put(id, node);
 		return node;
 	}
 
-	/**
-	 * Open a connection with the settings of the driver that the store has as well.
-	 */
-	Connection connect() throws SQLException {
-		return tracked(this.server.connect(new Properties()));
-	}
-
-	Connection begin() throws SQLException {
-		return begin(Connection.TRANSACTION_READ_COMMITTED);
+	@Override
+	public ElectionStore store(String node) {
+		return node(node).store;
 	}
 
 	Connection begin(int isolation) throws SQLException {
-		Connection connection = connect();
-		connection.setTransactionIsolation(isolation);
-		connection.setAutoCommit(false);
-		return connection;
-	}
-
-	/**
-	 * Begin a transaction that runs a statement, such as one that locks something.
-	 */
-	Connection begin(String sql) throws SQLException {
 		Connection connection = begin();
-		execute(connection, sql);
+		connection.setTransactionIsolation(isolation);
 		return connection;
-	}
-
-	Connection tracked(Connection connection) {
-		this.connections.add(connection);
-		return connection;
-	}
-
-	static void execute(Connection connection, String sql) throws SQLException {
-		try (Statement statement = connection.createStatement()) {
-			statement.execute(sql);
-		}
-	}
-
-	static String value(Connection connection, String sql) throws SQLException {
-		try (Statement statement = connection.createStatement(); ResultSet row = statement.executeQuery(sql)) {
-			row.next();
-			return row.getString(1);
-		}
 	}
 
 	/**
@@ -181,9 +136,8 @@ abstract class LeaseTableFixture {
 	 * End the connection of a node.
 	 */
 	void terminate(String node) {
-		assertThat(this.server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-				+ "WHERE application_name = 'leader-election table " + node + "'"))
-			.contains("t");
+		assertThat(this.server.sessions("leader-election table " + node)).isNotEmpty();
+		this.server.terminate("leader-election table " + node);
 	}
 
 	String lockOfElection() {
@@ -194,10 +148,8 @@ abstract class LeaseTableFixture {
 		return "SELECT FROM %s_node WHERE node = '%s' FOR UPDATE".formatted(this.table, node);
 	}
 
-	/**
-	 * Win an election that is free, for which nobody waits.
-	 */
-	static Won win(StoreSession session) throws SessionException {
+	@Override
+	public Won win(StoreSession session) throws SessionException {
 		Acquisition acquisition = session.acquire(NO_WAIT);
 		for (int i = 0; i < 5 && !(acquisition instanceof Won); i++) {
 			acquisition = session.acquire(NO_WAIT);
@@ -209,7 +161,7 @@ abstract class LeaseTableFixture {
 	/**
 	 * Win, and confirm the term.
 	 */
-	static Won lead(StoreSession session) throws SessionException {
+	Won lead(StoreSession session) throws SessionException {
 		Won won = win(session);
 		assertThat(session.confirm().predecessor()).isNull();
 		return won;
@@ -231,7 +183,7 @@ abstract class LeaseTableFixture {
 	/**
 	 * Open a session that leads.
 	 */
-	static StoreSession leader(TestNode node) throws SessionException {
+	StoreSession leader(TestNode node) throws SessionException {
 		StoreSession session = node.open();
 		lead(session);
 		return session;
@@ -244,16 +196,10 @@ abstract class LeaseTableFixture {
 	/**
 	 * Open a session that finds another leader.
 	 */
-	static StoreSession follower(TestNode node) throws SessionException {
+	StoreSession follower(TestNode node) throws SessionException {
 		StoreSession session = node.open();
 		hold(session);
 		return session;
-	}
-
-	static Held hold(StoreSession session) throws SessionException {
-		Acquisition acquisition = session.acquire(NO_WAIT);
-		assertThat(acquisition).isInstanceOf(Held.class);
-		return (Held) acquisition;
 	}
 
 	/**
@@ -264,38 +210,14 @@ abstract class LeaseTableFixture {
 		return session.confirm();
 	}
 
+	@Override
+	public Confirmation confirm(String node, StoreSession session) throws SessionException {
+		this.nodes.get(node).clock.advance(Duration.ofSeconds(3));
+		return session.confirm();
+	}
+
 	static Verdict pass(TestNode node, Connection transaction, Won won) throws SQLException {
 		return node.store.fence().pass(transaction, won.term()).verdict();
-	}
-
-	/**
-	 * Run a call on a thread of its own.
-	 */
-	static <T> FutureTask<T> start(Callable<T> callable) {
-		FutureTask<T> task = new FutureTask<>(callable);
-		Daemon.start("test", task);
-		return task;
-	}
-
-	static <T> T get(FutureTask<T> task) throws Exception {
-		return task.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-	}
-
-	static void awaitStill(Callable<Boolean> condition) {
-		await().during(WHILE)
-			.atMost(LIMIT)
-			.pollDelay(Duration.ZERO)
-			.pollInterval(Duration.ofMillis(10))
-			.until(condition);
-	}
-
-	/**
-	 * Creates the statements of a table.
-	 */
-	interface Statements {
-
-		LeaseTableSql of(Tables tables, ServerInspection server, long timeoutMillis);
-
 	}
 
 	/**
@@ -313,9 +235,7 @@ abstract class LeaseTableFixture {
 
 		private final ElectionStore store;
 
-		private final List<StoreSession> sessions = new ArrayList<>();
-
-		private TestNode(String id, ConnectionSource source, Duration lease, Statements statements) {
+		private TestNode(String id, ConnectionSource source, Duration lease, Consumer<LeaseTableSql> changes) {
 			this.id = id;
 			this.lease = lease;
 			this.leases = new LeaseTable(source, new LeaseTable.Node(id, "host-1", 4711), LeaseTableFixture.this.table,
@@ -323,7 +243,9 @@ abstract class LeaseTableFixture {
 
 				@Override
 				LeaseTableSql sql(Tables tables, ServerInspection inspected, long timeoutMillis) {
-					return statements.of(tables, inspected, timeoutMillis);
+					LeaseTableSql sql = spy(super.sql(tables, inspected, timeoutMillis));
+					changes.accept(sql);
+					return sql;
 				}
 
 			};
@@ -340,22 +262,11 @@ abstract class LeaseTableFixture {
 		}
 
 		StoreSession open() throws SessionException {
-			return open(this.store);
+			return candidate(this.store);
 		}
 
 		StoreSession open(String election) throws SessionException {
-			return open(store(election, 0, ElectionSettings.STANDBYS));
-		}
-
-		StoreSession open(ElectionStore store) throws SessionException {
-			StoreSession session = store.open();
-			this.sessions.add(session);
-			session.becomeCandidate();
-			return session;
-		}
-
-		void abort() {
-			this.sessions.forEach(StoreSession::abort);
+			return candidate(store(election, 0, ElectionSettings.STANDBYS));
 		}
 
 	}
@@ -363,7 +274,7 @@ abstract class LeaseTableFixture {
 	/**
 	 * The clock of a node.
 	 */
-	static final class Clock implements Platform {
+	static class Clock implements Platform {
 
 		private final AtomicLong offset = new AtomicLong();
 

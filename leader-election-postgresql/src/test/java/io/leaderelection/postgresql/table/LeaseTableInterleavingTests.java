@@ -17,16 +17,13 @@
 package io.leaderelection.postgresql.table;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
 import java.util.UUID;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -53,6 +50,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.ArgumentMatchers.eq;
+import static org.mockito.BDDMockito.willAnswer;
 
 /**
  * What must not happen with the store {@code table}. All rules of single statements are
@@ -63,10 +64,6 @@ import static org.awaitility.Awaitility.await;
 class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	private final String role = this.table + "_role";
-
-	/** Called before a takeover is sent. */
-	private volatile Runnable beforeTakeover = () -> {
-	};
 
 	@AfterEach
 	void dropRest() {
@@ -88,14 +85,8 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			properties.setProperty("options", "-c synchronous_commit=off -c default_transaction_isolation=serializable "
 					+ "-c default_transaction_read_only=on");
 			return this.server.connect(properties);
-		}, LEASE, (tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
-
-			@Override
-			String round(UUID token, long beat, Collection<String> elections) {
-				return super.round(token, beat, elections).replace(text, mistake);
-			}
-
-		});
+		}, LEASE, (sql) -> willAnswer(changed((round) -> round.replace(text, mistake))).given(sql)
+			.round(any(), anyLong(), any()));
 		node.open("other").close();
 		this.server.execute(
 				"""
@@ -128,7 +119,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	void beatThatWasObservedIsNotLostInACrash() throws SessionException {
 		// Nothing but a flush of its own brings it to the disk within this time
 		try (PostgreSqlServer own = PostgreSqlServer.start("wal_writer_delay=10000ms")) {
-			TestNode node = node("node-a", own::connect, LEASE, LeaseTableSql::new);
+			TestNode node = node("node-a", own::connect, LEASE, UNCHANGED);
 			StoreSession session = leader(node);
 			String query = "SELECT beat FROM " + this.table + "_node";
 			String before = own.query(query).get(0);
@@ -152,19 +143,16 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	void nothingIsDeletedOrTakenOnAServerThatWasPromotedSinceItWasRead(boolean first) throws SessionException {
 		AtomicInteger takeovers = new AtomicInteger();
 		leader("node-a");
-		TestNode node = node("node-b", (tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
-
-			@Override
-			String expire(UUID token, long beat, long timeline) {
-				return super.expire(token, beat, first ? timeline - 1 : timeline);
+		TestNode node = node("node-b", (sql) -> {
+			if (first) {
+				willAnswer((call) -> sql.expire(call.getArgument(0), call.getArgument(1), 0)).given(sql)
+					.expire(any(), anyLong(), eq(1L));
 			}
-
-			@Override
-			String takeOver(LeaseRow row, long timeline, ElectionKeys keys, UUID token, long beat) {
+			willAnswer((call) -> {
 				takeovers.incrementAndGet();
-				return super.takeOver(row, timeline - 1, keys, token, beat);
-			}
-
+				return sql.takeOver(call.getArgument(0), 0, call.getArgument(2), call.getArgument(3),
+						call.getArgument(4));
+			}).given(sql).takeOver(any(), eq(1L), any(), any(), anyLong());
 		});
 		StoreSession second = follower(node);
 		node.clock.advance(LEASE);
@@ -199,22 +187,19 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void electionIsNotKeptByANodeThatHasNotReadTheReplyOfItsTakeover() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
+			AtomicBoolean unheard = new AtomicBoolean();
 			TestNode node = node("node-a", (settings) -> this.server.connect(proxy.port(), settings), LEASE,
-					(tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
-
-						@Override
-						String takeOver(LeaseRow row, long timeline, ElectionKeys keys, UUID token, long beat) {
-							LeaseTableInterleavingTests.this.beforeTakeover.run();
-							return super.takeOver(row, timeline, keys, token, beat);
+					(sql) -> beforeTakeover(sql, () -> {
+						if (unheard.get()) {
+							proxy.hold(Direction.TO_CLIENT);
 						}
-
-					});
+					}));
 			StoreSession other = node.open("other");
 			Won led = lead(other);
 			StoreSession session = node.open();
 			session.acquire(NO_WAIT);
-			this.beforeTakeover = () -> proxy.hold(Direction.TO_CLIENT);
-			FutureTask<?> takeover = start(() -> session.acquire(NO_WAIT));
+			unheard.set(true);
+			Future<?> takeover = start(() -> session.acquire(NO_WAIT));
 			await().until(() -> election("owner IS NOT NULL").equals("t"));
 			proxy.reset();
 			proxy.release();
@@ -223,8 +208,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			session.abort();
 			confirm(node, other);
 			assertThat(election("owner IS NULL AND NOT clean")).isEqualTo("t");
-			this.beforeTakeover = () -> {
-			};
+			unheard.set(false);
 			assertThat(win(node.open()).term()).isGreaterThan(led.term());
 			confirm(node, other);
 		}
@@ -319,10 +303,10 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			hold(followsOne);
 			first.clock.advance(LEASE);
 			second.clock.advance(LEASE);
-			List<FutureTask<Boolean>> attempts = Stream.of(followsOne, followsTwo)
+			List<Future<Boolean>> attempts = Stream.of(followsOne, followsTwo)
 				.map((session) -> start(() -> attempt(session)))
 				.toList();
-			for (FutureTask<Boolean> attempt : attempts) {
+			for (Future<Boolean> attempt : attempts) {
 				get(attempt);
 			}
 		}
@@ -345,33 +329,26 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@Test
 	void sessionWhoseRowIsDeletedMeanwhileTakesNothing() throws SessionException {
 		StoreSession session = node("node-a",
-				(tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
-
-					@Override
-					String takeOver(LeaseRow row, long timeline, ElectionKeys keys, UUID token, long beat) {
-						LeaseTableInterleavingTests.this.server
-							.execute("DELETE FROM " + LeaseTableInterleavingTests.this.table + "_node");
-						return super.takeOver(row, timeline, keys, token, beat);
-					}
-
-				})
+				(sql) -> beforeTakeover(sql, () -> this.server.execute("DELETE FROM " + this.table + "_node")))
 			.open();
 		hold(session);
 		assertThat(election("owner IS NULL")).isEqualTo("t");
 	}
 
+	private static void beforeTakeover(LeaseTableSql sql, Runnable action) {
+		willAnswer((call) -> {
+			action.run();
+			return call.callRealMethod();
+		}).given(sql).takeOver(any(), anyLong(), any(), any(), anyLong());
+	}
+
 	@Test
 	void sessionThatIsRenewedMeanwhileIsNotDeleted() throws SessionException {
 		leader("node-a");
-		TestNode node = node("node-b", (tables, inspected, timeout) -> new LeaseTableSql(tables, inspected, timeout) {
-
-			@Override
-			String expire(UUID token, long beat, long timeline) {
-				update("node-a", "beat = beat + 1");
-				return super.expire(token, beat, timeline);
-			}
-
-		});
+		TestNode node = node("node-b", (sql) -> willAnswer((call) -> {
+			update("node-a", "beat = beat + 1");
+			return call.callRealMethod();
+		}).given(sql).expire(any(), anyLong(), anyLong()));
 		StoreSession second = follower(node);
 		node.clock.advance(LEASE);
 		hold(second);
@@ -487,33 +464,23 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 				sql.release("e1", new Term(0, 1, 1), token, true), sql.insert("e1"))) {
 			for (String statement : message.split(";\\s*")) {
 				if (!statement.startsWith("SET TRANSACTION")) {
-					assertThat(explain(connection, statement)).doesNotContain("Seq Scan on " + this.table);
+					assertThat(value(connection, "EXPLAIN (FORMAT JSON) " + statement)).as(statement)
+						.doesNotContain("Seq Scan");
 				}
 			}
 		}
-	}
-
-	private static String explain(Connection connection, String sql) throws SQLException {
-		StringBuilder plan = new StringBuilder(sql);
-		try (Statement statement = connection.createStatement();
-				ResultSet row = statement.executeQuery("EXPLAIN " + sql)) {
-			while (row.next()) {
-				plan.append('\n').append(row.getString(1));
-			}
-		}
-		return plan.toString();
 	}
 
 	@Test
 	void fenceNeedsNoRightToChangeWhoLeads() throws Exception {
 		TestNode node = node("node-a");
 		Won won = lead(node.open());
+		this.server.createRole(this.role);
 		this.server.execute("""
-				CREATE ROLE %2$s LOGIN PASSWORD 'right';
 				GRANT SELECT, UPDATE (since) ON %1$s TO %2$s;
 				GRANT SELECT ON %1$s_node TO %2$s
 				""".formatted(this.table, this.role));
-		try (Connection transaction = DriverManager.getConnection(this.server.jdbcUrl(), this.role, "right")) {
+		try (Connection transaction = this.server.connectAs(this.role, new Properties())) {
 			transaction.setAutoCommit(false);
 			assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
 			assertThatExceptionOfType(SQLException.class)

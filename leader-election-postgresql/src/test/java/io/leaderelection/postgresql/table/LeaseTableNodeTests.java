@@ -16,18 +16,17 @@
 
 package io.leaderelection.postgresql.table;
 
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Properties;
-import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -43,16 +42,19 @@ import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
-import io.leaderelection.postgresql.LeaseTableShape.Tables;
-import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.mockito.AdditionalAnswers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeaseTableNode}: the elections of a node share one connection, and do
@@ -76,10 +78,10 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void electionsThatWaitNeedOneRound() throws Exception {
 		List<StoreSession> sessions = openFollowers(node());
-		List<FutureTask<?>> waiting = acquire(sessions);
+		List<Future<?>> waiting = acquire(sessions);
 		int before = this.rounds.get();
 		sessions.get(7).wake();
-		for (FutureTask<?> each : waiting) {
+		for (Future<?> each : waiting) {
 			get(each);
 		}
 		assertThat(this.rounds.get() - before).isOne();
@@ -89,12 +91,12 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	void oneAttemptToConnectFailsAllReads() throws Exception {
 		TestNode node = node();
 		List<StoreSession> sessions = openFollowers(node);
-		List<FutureTask<?>> waiting = acquire(sessions);
+		List<Future<?>> waiting = acquire(sessions);
 		int before = this.connects.get();
 		this.refused = true;
 		terminate("node-a");
 		sessions.get(7).wake();
-		for (FutureTask<?> each : waiting) {
+		for (Future<?> each : waiting) {
 			assertFails(each, "refused");
 		}
 		assertThat(this.connects.get() - before).isOne();
@@ -116,15 +118,15 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		return sessions;
 	}
 
-	private static List<FutureTask<?>> acquire(List<StoreSession> sessions) throws SessionException {
-		List<FutureTask<?>> waiting = new ArrayList<>();
+	private static List<Future<?>> acquire(List<StoreSession> sessions) throws SessionException {
+		List<Future<?>> waiting = new ArrayList<>();
 		for (StoreSession session : sessions) {
 			hold(session);
 		}
 		for (StoreSession session : sessions) {
 			waiting.add(start(() -> session.acquire(Duration.ofMinutes(1))));
 		}
-		awaitStill(() -> waiting.stream().noneMatch(FutureTask::isDone));
+		awaitStill(() -> waiting.stream().noneMatch(Future::isDone));
 		return waiting;
 	}
 
@@ -140,9 +142,9 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			sent.countDown();
 			awaitLatch(goOn);
 		};
-		FutureTask<?> read = start(other::observe);
+		Future<?> read = start(other::observe);
 		awaitLatch(sent);
-		FutureTask<?> confirmation = start(leader::confirm);
+		Future<?> confirmation = start(leader::confirm);
 		awaitStill(() -> !confirmation.isDone());
 		this.beforeRound = NOTHING;
 		goOn.countDown();
@@ -160,7 +162,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		this.beforeRound = () -> {
 			throw new IllegalStateException("seeded");
 		};
-		FutureTask<?> confirmation = start(leader::confirm);
+		Future<?> confirmation = start(leader::confirm);
 		await().until(() -> this.rounds.get() - before >= 3);
 		int soon = this.rounds.get();
 		awaitStill(() -> !confirmation.isDone());
@@ -178,8 +180,8 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		this.beforeRound = () -> {
 			throw new OutOfMemoryError("seeded");
 		};
-		FutureTask<?> read = start(other::observe);
-		FutureTask<?> confirmation = start(leader::confirm);
+		Future<?> read = start(other::observe);
+		Future<?> confirmation = start(leader::confirm);
 		assertFails(read, "Unexpected failure: java.lang.OutOfMemoryError: seeded");
 		this.beforeRound = NOTHING;
 		get(confirmation);
@@ -190,10 +192,10 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	void abortEndsTheWaitOfItsElectionOnly() throws Exception {
 		TestNode node = node();
 		List<StoreSession> sessions = openFollowers(node);
-		List<FutureTask<?>> waiting = acquire(sessions);
+		List<Future<?>> waiting = acquire(sessions);
 		sessions.get(3).abort();
 		assertFails(waiting.get(3), "The session has been aborted");
-		awaitStill(() -> waiting.stream().filter(FutureTask::isDone).count() == 1);
+		awaitStill(() -> waiting.stream().filter(Future::isDone).count() == 1);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> sessions.get(3).observe());
 	}
 
@@ -207,11 +209,11 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			List<String> token = rows("node-a", "token");
 			int before = this.connects.get();
 			proxy.hold();
-			FutureTask<?> hanging = start(uses::observe);
+			Future<?> hanging = start(uses::observe);
 			awaitStill(() -> !hanging.isDone());
-			FutureTask<?> waiting = start(waits::observe);
+			Future<?> waiting = start(waits::observe);
 			awaitStill(() -> !waiting.isDone());
-			FutureTask<?> confirmation = start(leader::confirm);
+			Future<?> confirmation = start(leader::confirm);
 			waits.abort();
 			assertFails(waiting, "The session has been aborted");
 			awaitStill(() -> !hanging.isDone() && !confirmation.isDone());
@@ -230,7 +232,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node(proxy.port());
 			proxy.hold();
-			FutureTask<?> uses = start(() -> node.open("uses"));
+			Future<?> uses = start(() -> node.open("uses"));
 			await().until(() -> this.connects.get() == 1);
 			FutureTask<?> waits = new FutureTask<>(() -> node.open("waits"));
 			Thread thread = Daemon.start("waits", waits);
@@ -250,12 +252,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			connecting.countDown();
 			awaitLatch(hangs);
 			throw new SQLException("refused", "08001");
-		}, new Platform() {
-
-			@Override
-			public long nanoTime() {
-				return SYSTEM.nanoTime();
-			}
+		}, new Clock() {
 
 			@Override
 			public Thread newThread(String name, Runnable task) {
@@ -264,7 +261,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 
 		});
 		LeaseTableSession uses = session(node, "uses");
-		FutureTask<?> opens = start(() -> {
+		Future<?> opens = start(() -> {
 			uses.open();
 			return true;
 		});
@@ -288,8 +285,16 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 				return connection;
 			}
 			aborted.get().abort();
-			return silent(connection);
-		}, LEASE, HookedSql::new);
+			Connection silent = mock(Connection.class, AdditionalAnswers.delegatesTo(connection));
+			willAnswer((call) -> {
+				while (true) {
+					// An interrupt does not end the read of a socket either
+					Thread.interrupted();
+					LockSupport.park();
+				}
+			}).given(silent).createStatement();
+			return silent;
+		}, LEASE, this::hook);
 		StoreSession uses = node.open("uses");
 		aborted.set(uses);
 		terminate("node-a");
@@ -304,21 +309,6 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		}), "The session has been aborted");
 	}
 
-	/**
-	 * Return a connection whose statements wait for ever.
-	 */
-	private static Connection silent(Connection connection) {
-		return (Connection) Proxy.newProxyInstance(LeaseTableNodeTests.class.getClassLoader(),
-				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-					while (method.getName().equals("createStatement")) {
-						// An interrupt does not end the read of a socket either
-						Thread.interrupted();
-						LockSupport.park();
-					}
-					return method.invoke(connection, arguments);
-				});
-	}
-
 	@Test
 	void interruptThatHangsDoesNotHoldTheConnection() throws Exception {
 		CountDownLatch connecting = new CountDownLatch(1);
@@ -330,7 +320,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 				throw new SQLException("interrupted", "08001");
 			}
 			return connect(this.server.port(), settings);
-		}, LEASE, HookedSql::new);
+		}, LEASE, this::hook);
 		StoreSession leader = leader(node);
 		StoreSession uses = node.open("uses");
 		terminate("node-a");
@@ -380,7 +370,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	void roundWithoutAnAnswerIsEndedAfterALimit() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node("node-a", (settings) -> this.server.connect(proxy.port(), settings),
-					Duration.ofSeconds(1), LeaseTableSql::new);
+					Duration.ofSeconds(1), UNCHANGED);
 			StoreSession session = node.open();
 			proxy.hold();
 			assertFails(start(session::observe), "The lease table could not be used");
@@ -393,14 +383,14 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		LeaseTableSession first = open(node, "first");
 		LeaseTableSession second = open(node, "second");
 		CountDownLatch latch = new CountDownLatch(1);
-		FutureTask<Connection> busy = submit(() -> node.run(first, (open) -> {
+		Future<Connection> busy = submit(() -> node.run(first, (open) -> {
 			awaitLatch(latch);
 			return open.connection();
 		}));
-		FutureTask<Boolean> failing = submit(() -> node.run(first, (open) -> {
+		Future<Boolean> failing = submit(() -> node.run(first, (open) -> {
 			throw new SQLException("seeded", "22012");
 		}));
-		FutureTask<Connection> other = submit(() -> node.run(second, LeaseTableConnection::connection));
+		Future<Connection> other = submit(() -> node.run(second, LeaseTableConnection::connection));
 		latch.countDown();
 		assertThat(get(other)).isSameAs(get(busy));
 		assertFails(failing, "seeded");
@@ -415,7 +405,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		CountDownLatch latch = new CountDownLatch(1);
 		submit(() -> node.run(other, (open) -> awaitLatch(latch)));
 		String before = rows("node-a", "beat").get(0);
-		List<FutureTask<String>> beats = new ArrayList<>();
+		List<Future<String>> beats = new ArrayList<>();
 		for (int i = 0; i < 10; i++) {
 			beats.add(submit(() -> node.run(other, (open) -> {
 				// Longer than the time for which the renewal waits for others
@@ -423,12 +413,12 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 				return value(open.connection(), "SELECT beat FROM " + this.table + "_node");
 			})));
 		}
-		FutureTask<?> renewal = submit(leader::confirm);
+		Future<?> renewal = submit(leader::confirm);
 		awaitStill(() -> !renewal.isDone());
 		latch.countDown();
 		get(renewal);
 		List<String> seen = new ArrayList<>();
-		for (FutureTask<String> beat : beats) {
+		for (Future<String> beat : beats) {
 			seen.add(get(beat));
 		}
 		assertThat(seen).filteredOn(before::equals).hasSizeLessThan(2);
@@ -437,7 +427,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void manyRoundsDoNotDelayATask() throws Exception {
 		LeaseTableNode node = leaseTableNode();
-		List<FutureTask<Boolean>> readers = new ArrayList<>();
+		List<Future<Boolean>> readers = new ArrayList<>();
 		CountDownLatch end = new CountDownLatch(1);
 		for (int i = 0; i < 8; i++) {
 			LeaseTableSession session = open(node, "reader-" + i);
@@ -450,11 +440,11 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		}
 		LeaseTableSession session = open(node, "first");
 		for (int i = 0; i < 20; i++) {
-			FutureTask<Boolean> task = start(() -> node.run(session, (open) -> true));
+			Future<Boolean> task = start(() -> node.run(session, (open) -> true));
 			assertThat(get(task)).isTrue();
 		}
 		end.countDown();
-		for (FutureTask<Boolean> reader : readers) {
+		for (Future<Boolean> reader : readers) {
 			assertThat(get(reader)).isTrue();
 		}
 	}
@@ -465,7 +455,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		TestNode node = node();
 		StoreSession leader = node.open();
 		Won won = lead(leader);
-		List<FutureTask<Boolean>> changes = new ArrayList<>();
+		List<Future<Boolean>> changes = new ArrayList<>();
 		for (int i = 0; i < 50; i++) {
 			StoreSession session = node.open("election-" + i);
 			changes.add(start(() -> {
@@ -480,7 +470,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		while (changes.stream().anyMatch((change) -> !change.isDone())) {
 			assertThat(leader.confirm().predecessor()).isNull();
 		}
-		for (FutureTask<Boolean> change : changes) {
+		for (Future<Boolean> change : changes) {
 			assertThat(get(change)).isTrue();
 		}
 		assertThat(election("term")).isEqualTo(String.valueOf(won.term().transactionId()));
@@ -489,7 +479,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	@Test
 	void noticeHurriesOnlyTheElectionThatItNames() throws Exception {
 		TestNode node = node();
-		FutureTask<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
+		Future<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
 		String notice = "SELECT pg_notify('leader_election', 'public.%s election-%d')";
 		this.server.execute(notice.formatted(this.table, 1));
 		awaitStill(() -> !waiting.isDone());
@@ -501,7 +491,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	void nodeThatLeadsAnElectionReceivesTheNoticesOfOthers() throws Exception {
 		TestNode node = node();
 		lead(node.open("led"));
-		FutureTask<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
+		Future<?> waiting = acquire(openFollowers(node).subList(0, 1)).get(0);
 		awaitStill(() -> !waiting.isDone());
 		this.server.execute("SELECT pg_notify('leader_election', 'public.%s election-0')".formatted(this.table));
 		get(waiting);
@@ -513,7 +503,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		TestNode node = node();
 		StoreSession follower = follower(node);
 		acquire(openFollowers(node));
-		FutureTask<Won> takeover = start(() -> {
+		Future<Won> takeover = start(() -> {
 			Acquisition acquisition = follower.acquire(Duration.ofMinutes(1));
 			return (acquisition instanceof Won won) ? won : awaitWon(follower);
 		});
@@ -553,14 +543,14 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	/**
 	 * Start a thread, and return when it waits.
 	 */
-	private static <T> FutureTask<T> submit(Callable<T> callable) {
+	private static <T> Future<T> submit(Callable<T> callable) {
 		FutureTask<T> task = new FutureTask<>(callable);
 		Thread thread = Daemon.start("test", task);
 		await().until(() -> task.isDone() || thread.getState() == Thread.State.TIMED_WAITING);
 		return task;
 	}
 
-	private static void assertFails(FutureTask<?> task, String message) {
+	private static void assertFails(Future<?> task, String message) {
 		assertThatExceptionOfType(ExecutionException.class).isThrownBy(() -> get(task))
 			.havingCause()
 			.isInstanceOf(SessionException.class)
@@ -582,7 +572,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	}
 
 	private TestNode node(int port) {
-		return node("node-a", (settings) -> connect(port, settings), LEASE, HookedSql::new);
+		return node("node-a", (settings) -> connect(port, settings), LEASE, this::hook);
 	}
 
 	private Connection connect(int port, Properties settings) throws SQLException {
@@ -616,21 +606,14 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	}
 
 	/**
-	 * Calls what a test wants to happen.
+	 * Have a round call what a test wants to happen.
 	 */
-	private final class HookedSql extends LeaseTableSql {
-
-		HookedSql(Tables tables, ServerInspection server, long timeoutMillis) {
-			super(tables, server, timeoutMillis);
-		}
-
-		@Override
-		String round(UUID token, long beat, Collection<String> elections) {
-			LeaseTableNodeTests.this.rounds.incrementAndGet();
-			LeaseTableNodeTests.this.beforeRound.run();
-			return super.round(token, beat, elections);
-		}
-
+	private void hook(LeaseTableSql sql) {
+		willAnswer((call) -> {
+			this.rounds.incrementAndGet();
+			this.beforeRound.run();
+			return call.callRealMethod();
+		}).given(sql).round(any(), anyLong(), any());
 	}
 
 }

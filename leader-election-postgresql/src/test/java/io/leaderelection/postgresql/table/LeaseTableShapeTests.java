@@ -16,14 +16,11 @@
 
 package io.leaderelection.postgresql.table;
 
-import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Properties;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
@@ -71,11 +68,13 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	@BeforeEach
 	void createSchema() {
 		this.server.execute("CREATE SCHEMA " + this.schema);
-		this.server.execute("CREATE ROLE " + this.role + " LOGIN PASSWORD 'right'");
+		this.server.createRole(this.role);
 	}
 
 	@AfterEach
-	void dropSchema() {
+	@Override
+	protected void end() throws SQLException {
+		super.end();
 		this.server.execute("DROP SCHEMA " + this.schema + " CASCADE");
 		this.server.query("SELECT rolname FROM pg_roles WHERE rolname LIKE '%s%%' ORDER BY 1 DESC".formatted(this.role))
 			.forEach((role) -> this.server.execute("DROP OWNED BY %1$s CASCADE; DROP ROLE %1$s".formatted(role)));
@@ -149,7 +148,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 		this.server.execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(this.schema, this.role));
 		this.server
 			.execute("GRANT SELECT, INSERT ON %1$s.shape, %1$s.shape_node TO %2$s".formatted(this.schema, this.role));
-		assertUnusable(store("shape", false, this::connectWithRole),
+		assertUnusable(store("shape", false, connectAs(this.role)),
 				"The role \"" + this.role + "\" lacks privileges on the tables of leader election: UPDATE on shape, "
 						+ "UPDATE, DELETE on shape_node, SELECT, INSERT, UPDATE, DELETE on shape_candidate.")
 			.satisfies((ex) -> assertThat(ex.getAction()).contains(
@@ -158,7 +157,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 		this.server.execute(
 				"GRANT UPDATE ON %1$s.shape TO %2$s; GRANT SELECT, INSERT, UPDATE, DELETE ON ".formatted(this.schema,
 						this.role) + "%1$s.shape_node, %1$s.shape_candidate TO %2$s".formatted(this.schema, this.role));
-		StoreSession session = store("shape", false, this::connectWithRole).open();
+		StoreSession session = store("shape", false, connectAs(this.role)).open();
 		session.becomeCandidate();
 		lead(session);
 		session.close();
@@ -167,7 +166,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	@Test
 	void tablesThatMayNotBeCreatedAreUnusable() {
 		this.server.execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(this.schema, this.role));
-		assertUnusable(store("shape", true, this::connectWithRole),
+		assertUnusable(store("shape", true, connectAs(this.role)),
 				"The table %1$s.shape for leader election could not be created: ERROR: permission denied for schema");
 	}
 
@@ -175,11 +174,11 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	void nodesMayCreateTheTablesAtTheSameTime() throws Exception {
 		for (int i = 0; i < 5; i++) {
 			String name = "shape_" + i;
-			List<FutureTask<StoreSession>> opened = new ArrayList<>();
+			List<Future<StoreSession>> opened = new ArrayList<>();
 			for (int node = 0; node < 3; node++) {
 				opened.add(start(() -> open(name)));
 			}
-			for (FutureTask<StoreSession> session : opened) {
+			for (Future<StoreSession> session : opened) {
 				get(session).close();
 			}
 		}
@@ -191,10 +190,10 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	@Test
 	void tablesThatExistInAnotherSchemaAreNotCreated() throws Exception {
 		String second = createRoles();
-		StoreSession first = elections(this.table, true, this::connectWithRole).open();
+		StoreSession first = elections(this.table, true, connectAs(this.role)).open();
 		first.becomeCandidate();
 		lead(first);
-		ConnectionSource source = (settings) -> connect(second, settings);
+		ConnectionSource source = connectAs(second);
 		String own = second + "." + this.table;
 		String used = this.role + "." + this.table;
 		assertThatExceptionOfType(UnusableStoreException.class)
@@ -220,9 +219,9 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	void tablesInOtherSchemasAreReported(CapturedOutput output) throws Exception {
 		String second = createRoles();
 		open(this.table).close();
-		ConnectionSource source = (settings) -> connect(second, settings);
+		ConnectionSource source = connectAs(second);
 		elections(second + "." + this.table, true, source).open().close();
-		elections(this.table, true, this::connectWithRole).open().close();
+		elections(this.table, true, connectAs(this.role)).open().close();
 		assertThat(output)
 			.contains("Elections use leases in the table %s.%s, not in %s.%2$s, %s.%2$s, which".formatted(this.role,
 					this.table, second, this.schema))
@@ -243,22 +242,15 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 	 */
 	private String createRoles() {
 		String second = this.role + "_2";
-		this.server.execute("CREATE ROLE %s LOGIN PASSWORD 'right' IN ROLE %s".formatted(second, this.role));
+		this.server.createRole(second);
+		this.server.execute("GRANT %s TO %s".formatted(this.role, second));
 		this.server.execute("CREATE SCHEMA AUTHORIZATION " + this.role);
 		this.server.execute("CREATE SCHEMA AUTHORIZATION " + second);
 		return second;
 	}
 
-	private Connection connectWithRole(Properties settings) throws SQLException {
-		return connect(this.role, settings);
-	}
-
-	private Connection connect(String role, Properties settings) throws SQLException {
-		Properties properties = new Properties();
-		properties.putAll(settings);
-		properties.setProperty("user", role);
-		properties.setProperty("password", "right");
-		return DriverManager.getConnection(this.server.jdbcUrl(), properties);
+	private ConnectionSource connectAs(String role) {
+		return (settings) -> this.server.connectAs(role, settings);
 	}
 
 	private ThrowableAssertAlternative<UnusableStoreException> assertUnusable(ElectionStore store, String message) {

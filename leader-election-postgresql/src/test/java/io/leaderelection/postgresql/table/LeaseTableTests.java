@@ -19,12 +19,9 @@ package io.leaderelection.postgresql.table;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.concurrent.FutureTask;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 
 import io.leaderelection.Term;
@@ -34,84 +31,43 @@ import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
-import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
-import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.postgresql.DatabaseIdentity;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.ServerInspection;
+import io.leaderelection.postgresql.StoreSessionContract;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.postgresql.table.LeaseTableFence.Home;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for the sessions of {@link LeaseTable} on a real server.
  */
 @Tag("ring1")
-class LeaseTableTests extends LeaseTableFixture {
+class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract {
 
 	private final ElectionKeys keys = ElectionKeys.derive(this.table, ELECTION);
 
 	@Test
-	void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
-		StoreSession first = node("node-a").open();
-		Won won = win(first);
-		assertThat(won.ending()).isEqualTo(Ending.CLEAN);
-		assertThat(won.clear()).isTrue();
-		assertThat(won.term().timeline()).isOne();
-		assertThat(first.confirm().predecessor()).isNull();
-		assertThat(first.passBarrier(NO_WAIT)).isNull();
-		Held held = hold(node("node-b").open());
-		Holder leader = held.view().leader();
-		assertThat(leader).isNotNull();
-		assertThat(leader.nodeId()).isEqualTo("node-a");
-		assertThat(leader.term()).isEqualTo(won.term());
-		assertThat(leader.since()).isCloseTo(Instant.now(), within(1, ChronoUnit.MINUTES));
-		assertThat(leader.session()).isEqualTo(first.name());
-		assertThat(held.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a", "node-b");
-	}
-
-	@Test
 	void newElectionIsWonWithoutWaitingForAnything() throws Exception {
 		StoreSession session = node("node-a").open();
-		assertThat(get(start(() -> session.acquire(NO_WAIT)))).isInstanceOf(Won.class);
-	}
-
-	/**
-	 * Numbers in statements have the digits of no locale.
-	 */
-	@Test
-	void localeWithOtherDigits() throws SessionException {
-		Locale before = Locale.getDefault();
-		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
-		try {
-			assertThat("%d".formatted(1)).isNotEqualTo("1");
-			StoreSession first = node("node-a").open();
-			Won won = lead(first);
-			StoreSession second = follower("node-b");
-			request(second, won.term(), NO_WAIT);
-			first.release(true);
-			awaitWon(second);
-			second.close();
-		}
-		finally {
-			Locale.setDefault(before);
-		}
+		assertThat(get(start(() -> session.acquire(NO_WAIT)))).isInstanceOfSatisfying(Won.class, (won) -> {
+			assertThat(won.ending()).isEqualTo(Ending.CLEAN);
+			assertThat(won.clear()).isTrue();
+		});
 	}
 
 	@Test
@@ -157,40 +113,12 @@ class LeaseTableTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void noticeOfAReleaseEndsTheWaitOfAFollower() throws Exception {
-		StoreSession first = node("node-a").open();
-		Won won = lead(first);
-		StoreSession second = follower("node-b");
-		FutureTask<?> takeover = start(() -> {
-			while (!(second.acquire(Duration.ofMinutes(1)) instanceof Won next)) {
-				assertThat(second.isStandby()).isTrue();
-			}
-			return next.term();
-		});
-		awaitStill(() -> !takeover.isDone());
-		first.release(true);
-		assertThat((Term) get(takeover)).isGreaterThan(won.term());
-		assertThatIllegalStateException().isThrownBy(first::confirm);
-	}
-
-	@Test
-	void releaseTellsWhetherWorkHasEnded() throws SessionException {
-		StoreSession first = node("node-a").open();
-		win(first);
-		first.release(false);
-		StoreSession second = node("node-b").open();
-		assertThat(second.observe().leader()).isNull();
-		assertThat(win(second).ending()).isEqualTo(Ending.UNKNOWN);
-		second.release(true);
-		assertThat(win(first).ending()).isEqualTo(Ending.CLEAN);
-	}
-
-	@Test
 	void electionIsReleasedOnAnotherConnectionIfTheConnectionHasEnded() throws SessionException {
 		StoreSession session = leader("node-a");
 		terminate("node-a");
 		session.release(true);
 		assertThat(election("owner IS NULL AND clean")).isEqualTo("t");
+		assertThatIllegalStateException().isThrownBy(session::confirm);
 	}
 
 	@Test
@@ -223,34 +151,12 @@ class LeaseTableTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void candidatesThatWithdrawOrLeaveDisappear() throws SessionException {
-		TestNode node = node("node-a");
-		StoreSession first = leader(node);
-		StoreSession second = follower("node-b");
-		assertThat(candidates(node, first)).containsExactly("node-a", "node-b");
-		second.withdraw();
-		second.observe();
-		assertThat(candidates(node, first)).containsExactly("node-a");
-		second.becomeCandidate();
-		hold(second);
-		assertThat(candidates(node, first)).containsExactly("node-a", "node-b");
-		second.close();
-		assertThat(candidates(node, first)).containsExactly("node-a");
-	}
-
-	private static List<String> candidates(TestNode node, StoreSession session) throws SessionException {
-		node.clock.advance(Duration.ofSeconds(3));
-		session.confirm();
-		return session.candidates().stream().map(Candidate::nodeId).toList();
-	}
-
-	@Test
 	void onlyTheFirstCandidatesBesidesTheLeaderAreStandbys() throws SessionException {
 		StoreSession leader = leader("node-b");
 		List<StoreSession> followers = new ArrayList<>();
 		for (String id : List.of("node-a", "node-c", "node-d", "node-e")) {
 			TestNode node = node(id);
-			StoreSession session = node.open(node.store(ELECTION, id.equals("node-e") ? 1 : 0, 2));
+			StoreSession session = candidate(node.store(ELECTION, id.equals("node-e") ? 1 : 0, 2));
 			assertThat(session.isStandby()).isTrue();
 			hold(session);
 			followers.add(session);
@@ -272,7 +178,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		TestNode low = node("node-b");
 		StoreSession second = low.open();
 		TestNode high = node("node-c");
-		StoreSession third = high.open(high.store(ELECTION, 1, 3));
+		StoreSession third = candidate(high.store(ELECTION, 1, 3));
 		hold(third);
 		hold(second);
 		first.release(true);
@@ -289,42 +195,16 @@ class LeaseTableTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void requestEndsOnlyTheTermThatItNamesAndNotForEver() throws Exception {
-		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		Won won = lead(first);
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
-		request(second, new Term(0, 1, won.term().transactionId() - 1), NO_WAIT);
-		assertThat(confirm(node, first).requested()).isFalse();
-		FutureTask<?> request = start(() -> request(second, won.term(), LEASE));
-		await().until(() -> confirm(node, first).requested());
-		assertThat(first.requester()).isEqualTo("node-b: test");
-		other.clock.advance(LEASE);
-		get(request);
-		assertThat(confirm(node, first).requested()).isFalse();
-		FutureTask<?> obeyed = start(() -> request(second, won.term(), Duration.ofMinutes(1)));
-		await().until(() -> confirm(node, first).requested());
-		first.release(true);
-		get(obeyed);
-	}
-
-	private static boolean request(StoreSession session, Term term, Duration limit) throws SessionException {
-		((LeaseTableSession) session).requestResignation(term, "test", limit);
-		return true;
-	}
-
-	@Test
 	void wakeEndsTheWaitOrElseTheNextOne() throws Exception {
 		StoreSession leader = leader("node-a");
 		StoreSession session = node("node-b").open();
-		FutureTask<?> waiting = start(() -> session.acquire(Duration.ofMinutes(1)));
+		Future<?> waiting = start(() -> session.acquire(Duration.ofMinutes(1)));
 		awaitStill(() -> !waiting.isDone());
 		session.wake();
 		get(waiting);
 		session.wake();
 		session.acquire(Duration.ofMinutes(1));
-		FutureTask<?> next = start(() -> session.acquire(Duration.ofMinutes(1)));
+		Future<?> next = start(() -> session.acquire(Duration.ofMinutes(1)));
 		awaitStill(() -> !next.isDone());
 	}
 
@@ -368,7 +248,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		TestNode other = node("node-b");
 		StoreSession second = follower(other);
 		other.clock.advance(LEASE);
-		String locker = "pid " + transaction.unwrap(PGConnection.class).getBackendPID() + " ";
+		String locker = "pid " + PostgreSqlServer.pid(transaction) + " ";
 		await().until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
 		transaction.commit();
 		awaitWon(second);
@@ -489,8 +369,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		ForeignHolder holder = hold(second).view().foreign();
 		assertThat(holder).isNotNull();
 		assertThat(holder.blocking()).isTrue();
-		assertThat(holder.session())
-			.startsWith("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID() + " (");
+		assertThat(holder.session()).startsWith("session with pid " + PostgreSqlServer.pid(foreign) + " (");
 		foreign.rollback();
 		awaitWon(second);
 	}
@@ -519,7 +398,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		Connection foreign = begin(lockOf("node-a"));
 		other.clock.advance(LEASE);
 		assertThat(String.valueOf(hold(second).view().foreign()))
-			.contains("pid " + foreign.unwrap(PGConnection.class).getBackendPID() + " ");
+			.contains("pid " + PostgreSqlServer.pid(foreign) + " ");
 		foreign.rollback();
 		awaitWon(second);
 	}
@@ -552,13 +431,12 @@ class LeaseTableTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@ValueSource(strings = { "", "_node", "_candidate" })
 	void lockedTableFailsReadsAndDelaysConfirmations(String name) throws Exception {
-		StoreSession first = node("node-a", this.server::connect, Duration.ofSeconds(3), LeaseTableSql::new).open();
-		lead(first);
-		StoreSession second = node("node-b", this.server::connect, Duration.ofSeconds(3), LeaseTableSql::new).open();
+		StoreSession first = leader(node("node-a", this.server::connect, Duration.ofSeconds(3), UNCHANGED));
+		StoreSession second = node("node-b", this.server::connect, Duration.ofSeconds(3), UNCHANGED).open();
 		Connection foreign = begin("LOCK TABLE " + this.table + name);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> second.acquire(NO_WAIT))
 			.withMessageContaining("The lease table is locked by another session");
-		FutureTask<?> confirmation = start(first::confirm);
+		Future<?> confirmation = start(first::confirm);
 		awaitStill(() -> !confirmation.isDone());
 		foreign.rollback();
 		get(confirmation);
@@ -572,33 +450,25 @@ class LeaseTableTests extends LeaseTableFixture {
 			terms.add(lead(leased).term());
 			leased.release(true);
 			leased.close();
-			StoreSession locked = openLock();
-			terms.add(((Won) locked.acquire(NO_WAIT)).term());
+			StoreSession locked = candidate(
+					new AdvisoryLockStore(new ElectionSettings(ELECTION, "node", LEASE, Duration.ZERO, LIMIT, true),
+							this.keys, 0, false, this.server::connect, null));
+			terms.add(win(locked).term());
 			locked.release(true);
 			locked.close();
 		}
 		assertThat(terms).isSorted().doesNotHaveDuplicates();
 	}
 
-	private StoreSession openLock() throws SessionException {
-		StoreSession session = new AdvisoryLockStore(
-				new ElectionSettings(ELECTION, "node", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), this.keys, 0,
-				false, (settings) -> tracked(this.server.connect(settings)), null)
-			.open();
-		session.becomeCandidate();
-		return session;
-	}
-
 	@ParameterizedTest
 	@CsvSource({ "main, true", "candidate, true", "fence, true", "term, true", "marker, true", "request, false",
 			"observer, false", "notice, false" })
 	void keyOfTheOtherStoreKeepsNodesFromTakingOver(String name, boolean keeps) throws Exception {
-		Connection foreign = connect();
-		execute(foreign, "SELECT pg_advisory_lock_shared(" + key(name) + ")");
+		Connection foreign = connect("SELECT pg_advisory_lock_shared(" + key(name) + ")");
 		StoreSession session = node("node-a").open();
 		if (keeps) {
 			assertThat(hold(session).view().foreign()).asString()
-				.startsWith("session with pid " + foreign.unwrap(PGConnection.class).getBackendPID()
+				.startsWith("session with pid " + PostgreSqlServer.pid(foreign)
 						+ " (leader-election.store=advisory-lock; all nodes must use the same store)");
 			execute(foreign, "SELECT pg_advisory_unlock_all()");
 		}
@@ -624,8 +494,7 @@ class LeaseTableTests extends LeaseTableFixture {
 		TestNode node = node("node-a");
 		StoreSession session = node.open();
 		win(session);
-		Connection foreign = connect();
-		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+		Connection foreign = connect("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
 		assertThat(session.confirm().predecessor()).contains("leader-election.store=advisory-lock");
 		execute(foreign, "SELECT pg_advisory_unlock_all()");
 		assertThat(confirm(node, session).predecessor()).isNull();

@@ -1,0 +1,223 @@
+/*
+ * Copyright 2026-present the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *      https://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package io.leaderelection.postgresql;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Locale;
+import java.util.concurrent.Future;
+
+import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.Acquisition;
+import io.leaderelection.engine.StoreSession.Acquisition.Ending;
+import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Confirmation;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What the sessions of both stores promise, tested on a real server. The sessions of
+ * {@code LocalStore}, of which each election has one, promise none of it.
+ */
+public interface StoreSessionContract {
+
+	/**
+	 * Return the store of a node.
+	 */
+	ElectionStore store(String node);
+
+	/**
+	 * Open a session that is a candidate.
+	 */
+	StoreSession candidate(ElectionStore store) throws SessionException;
+
+	/**
+	 * Win an election that is free, for which nobody waits.
+	 */
+	Won win(StoreSession session) throws SessionException;
+
+	/**
+	 * Confirm, at a time at which the candidates are read as well.
+	 */
+	Confirmation confirm(String node, StoreSession session) throws SessionException;
+
+	StoreSession candidate(String node) throws SessionException;
+
+	@Test
+	default void firstSessionWinsAndSecondReadsTheLeader() throws SessionException {
+		StoreSession first = candidate("node-a");
+		Won won = win(first);
+		assertThat(won.term().timeline()).isOne();
+		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(first.passBarrier(Duration.ofMillis(100))).isNull();
+		StoreSession second = candidate("node-b");
+		View view = StoreFixture.hold(second).view();
+		Holder leader = view.leader();
+		assertThat(leader).isNotNull();
+		assertThat(leader.nodeId()).isEqualTo("node-a");
+		assertThat(leader.term()).isEqualTo(won.term());
+		assertThat(leader.since()).isCloseTo(Instant.now(), within(1, ChronoUnit.MINUTES));
+		assertThat(leader.session()).isEqualTo(first.name());
+		assertThat(view.candidates()).extracting(Candidate::nodeId).containsExactlyInAnyOrder("node-a", "node-b");
+		assertThat(second.observe()).isEqualTo(view);
+		confirm("node-a", first);
+		assertThat(first.candidates()).isEqualTo(view.candidates());
+	}
+
+	@Test
+	default void sessionThatLeadsAgainIsObserved() throws SessionException {
+		StoreSession leader = candidate("node-a");
+		StoreSession follower = candidate("node-b");
+		win(leader);
+		follower.observe();
+		leader.release(true);
+		assertThat(follower.observe().leader()).isNull();
+		Won again = win(leader);
+		assertThat(follower.observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(again.term());
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	default void releaseEndsTheWaitOfAFollowerAndTellsIfAllHasEnded(boolean clean) throws Exception {
+		StoreSession first = candidate("node-a");
+		Won won = win(first);
+		StoreSession second = candidate("node-b");
+		StoreFixture.hold(second);
+		Future<Won> takeover = StoreFixture.start(() -> {
+			Acquisition acquisition = second.acquire(Duration.ofMinutes(1));
+			while (!(acquisition instanceof Won)) {
+				acquisition = second.acquire(Duration.ofMinutes(1));
+			}
+			return (Won) acquisition;
+		});
+		StoreFixture.awaitStill(() -> !takeover.isDone());
+		first.release(clean);
+		Won next = StoreFixture.get(takeover);
+		assertThat(next.term()).isGreaterThan(won.term());
+		assertThat(next.ending() == Ending.CLEAN).isEqualTo(clean);
+		assertThat(second.confirm().predecessor()).isNull();
+	}
+
+	@Test
+	default void candidatesThatWithdrawOrLeaveDisappear() throws SessionException {
+		StoreSession first = candidate("node-a");
+		win(first);
+		StoreSession second = candidate("node-b");
+		StoreFixture.hold(second);
+		awaitCandidates(first, "node-a", "node-b");
+		second.withdraw();
+		second.withdraw();
+		second.observe();
+		awaitCandidates(first, "node-a");
+		second.becomeCandidate();
+		second.becomeCandidate();
+		StoreFixture.hold(second);
+		awaitCandidates(first, "node-a", "node-b");
+		second.withdraw();
+		second.observe();
+		awaitCandidates(first, "node-a");
+		second.becomeCandidate();
+		StoreFixture.hold(second);
+		awaitCandidates(first, "node-a", "node-b");
+		second.close();
+		awaitCandidates(first, "node-a");
+	}
+
+	private void awaitCandidates(StoreSession session, String... expected) {
+		await().untilAsserted(() -> {
+			confirm("node-a", session);
+			assertThat(session.candidates()).extracting(Candidate::nodeId).containsExactlyInAnyOrder(expected);
+		});
+	}
+
+	@Test
+	default void requestEndsOnlyTheTermThatItNames() throws Exception {
+		StoreSession first = candidate("node-a");
+		Term term = win(first).term();
+		ElectionStore other = store("node-b");
+		StoreFixture.hold(candidate(other));
+		Term earlier = new Term(0, term.timeline(), term.transactionId() - 1);
+		StoreFixture.get(request(other, earlier, "test", Duration.ofMinutes(1)));
+		assertThat(confirm("node-a", first).requested()).isFalse();
+		Future<?> request = request(other, term, "endpoint, user 'alice' */ (100 %)", Duration.ofMinutes(1));
+		await().until(() -> confirm("node-a", first).requested());
+		assertThat(first.requester()).contains("node-b").contains("endpoint, user 'alice' */ (100 %)");
+		assertThat(confirm("node-a", first).foreign()).isNull();
+		first.release(true);
+		StoreFixture.get(request);
+	}
+
+	@Test
+	default void requestEndsAfterALimit() throws Exception {
+		StoreSession first = candidate("node-a");
+		Term term = win(first).term();
+		ElectionStore other = store("node-b");
+		StoreFixture.hold(candidate(other));
+		Future<?> request = request(other, term, "test", Duration.ofSeconds(1));
+		await().until(() -> confirm("node-a", first).requested());
+		StoreFixture.get(request);
+		await().until(() -> !confirm("node-a", first).requested());
+	}
+
+	private static Future<?> request(ElectionStore store, Term term, String cause, Duration limit) {
+		return StoreFixture.start(() -> {
+			store.requestResignation(term, cause, limit);
+			return true;
+		});
+	}
+
+	/**
+	 * Numbers in statements have the digits of no locale.
+	 */
+	@Test
+	default void localeWithOtherDigits() throws Exception {
+		Locale before = Locale.getDefault();
+		Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+		try {
+			assertThat("%d".formatted(1)).isNotEqualTo("1");
+			requestEndsOnlyTheTermThatItNames();
+			ElectionStore store = store("node-c");
+			StoreSession session = candidate(store);
+			win(session);
+			session.confirm();
+			assertThat(session.passBarrier(Duration.ofMillis(100))).isNull();
+			assertThat(session.observe().candidates()).isNotEmpty();
+			session.release(true);
+			session.withdraw();
+			session.close();
+			if (store.canWatch()) {
+				assertThat(store.watch(false).view().leader()).isNull();
+			}
+		}
+		finally {
+			Locale.setDefault(before);
+		}
+	}
+
+}
