@@ -16,16 +16,11 @@
 
 package io.leaderelection.engine;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -62,8 +58,7 @@ class WorkGateTests extends ElectionFixture {
 			}
 			assertThat(this.gate.current()).isNull();
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.gate.enter("job")).isNull();
 		assertThat(this.gate.isEmpty()).isTrue();
 	}
@@ -83,8 +78,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.gate.isDrained()).isFalse();
 			assertThat(CompletableFuture.supplyAsync(() -> this.gate.enter("other")).join()).isNull();
 			this.work.close();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.trace).contains("release clean");
 	}
 
@@ -108,8 +102,7 @@ class WorkGateTests extends ElectionFixture {
 			}
 			assertThat(this.gate.isDrained()).isTrue();
 			assertThat(this.gate.enter("call", service)).isNull();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.trace).contains("release clean");
 	}
 
@@ -129,8 +122,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.gate.isDrained()).isFalse();
 			stage.complete(null);
 			assertThat(this.gate.isDrained()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.trace).contains("release clean");
 	}
 
@@ -158,8 +150,7 @@ class WorkGateTests extends ElectionFixture {
 				assertThat(next).isNotNull();
 				assertThat(next.getLeadership()).isSameAs(this.election.leadership());
 			}
-		});
-		stopAt(Duration.ofSeconds(30)).run();
+		}).stopAt(Duration.ofSeconds(30)).run();
 	}
 
 	@Test
@@ -172,8 +163,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(Thread.currentThread().isInterrupted()).isTrue();
 			this.work.close();
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -191,12 +181,12 @@ class WorkGateTests extends ElectionFixture {
 				Thread.currentThread().interrupt();
 			}
 			assertThat(Thread.interrupted()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
-	@Test
-	void stageIsWaitedForUntilItCompletes() {
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void stageIsWaitedForUntilItCompletesOrFails(boolean completes) {
 		CompletableFuture<String> stage = new CompletableFuture<>();
 		at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
@@ -205,21 +195,10 @@ class WorkGateTests extends ElectionFixture {
 		});
 		at(Duration.ofSeconds(3), () -> {
 			assertThat(tracedEvents()).containsExactly("granted 1");
-			stage.complete("done");
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+			assertThat(completes ? stage.complete("done") : stage.completeExceptionally(new IOException("test")))
+				.isTrue();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
-	}
-
-	@Test
-	void stageThatFailsHasEnded() {
-		CompletableFuture<String> stage = new CompletableFuture<>();
-		at(Duration.ofSeconds(1), () -> {
-			continueUntil(stage);
-			stage.completeExceptionally(new IllegalStateException("test"));
-			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -227,8 +206,7 @@ class WorkGateTests extends ElectionFixture {
 		at(Duration.ofSeconds(1), () -> {
 			continueUntil(CompletableFuture.completedFuture("done"));
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -242,8 +220,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.gate.isDrained()).isFalse();
 			stage.complete("done");
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -252,8 +229,7 @@ class WorkGateTests extends ElectionFixture {
 		at(Duration.ofSeconds(1), () -> {
 			continueUntil(stage);
 			loseSession();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(stage).isCancelled();
 		assertThat(this.gate.isEmpty()).isTrue();
 	}
@@ -271,8 +247,7 @@ class WorkGateTests extends ElectionFixture {
 			this.work.close();
 			assertThat(stage).isCancelled();
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -289,8 +264,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(tracedEvents()).containsExactly("granted 1");
 			this.work.end();
 			this.work.end();
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 RESIGNED", "release clean");
 	}
 
@@ -307,8 +281,7 @@ class WorkGateTests extends ElectionFixture {
 				}
 			}
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.trace).doesNotContain("cancelled");
 	}
 
@@ -327,8 +300,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.trace).contains("cancelled");
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -341,8 +313,7 @@ class WorkGateTests extends ElectionFixture {
 			this.work.continueUntilEnd(this.work::end);
 			this.work.close();
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -392,8 +363,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.gate.isEmpty()).isTrue();
 			assertThat(this.gate.enter("late", this.work)).isNull();
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.trace).contains("release clean");
 	}
 
@@ -408,35 +378,7 @@ class WorkGateTests extends ElectionFixture {
 		at(Duration.ofSeconds(3), () -> {
 			assertThat(isLeader()).isTrue();
 			assertThat(this.gate.enter("next", this.work)).isNull();
-		});
-		stopAt(Duration.ofSeconds(4)).run();
-	}
-
-	/**
-	 * Work that is handed on from one piece to the next during a drain: the gate never
-	 * appears empty.
-	 */
-	@Test
-	void drainMissesNoWorkThatIsHandedOn() {
-		at(Duration.ofSeconds(1), () -> {
-			this.work = lasting(null);
-			this.election.resign("application");
-			CompletableFuture<Work> handedOn = CompletableFuture.supplyAsync(() -> {
-				Work last = this.work;
-				for (int i = 0; i < 500_000; i++) {
-					Work next = lasting(last);
-					last.end();
-					last = next;
-				}
-				return last;
-			});
-			while (!handedOn.isDone()) {
-				assertThat(this.gate.isDrained()).isFalse();
-			}
-			handedOn.join().end();
-			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	/**
@@ -462,8 +404,7 @@ class WorkGateTests extends ElectionFixture {
 			assertThat(this.gate.size()).isEqualTo(2 * origins.size());
 			this.gate.interruptAll(leadership);
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	/**
@@ -490,8 +431,7 @@ class WorkGateTests extends ElectionFixture {
 				assertThat(Thread.currentThread().isInterrupted()).isTrue();
 			}
 			assertThat(this.gate.isEmpty()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	private void beginWithin(Work origin) {
@@ -541,68 +481,7 @@ class WorkGateTests extends ElectionFixture {
 					.contains("refresh of descriptions on thread '" + Thread.currentThread().getName() + "'")
 					.contains("at " + WorkGateTests.class.getName());
 			}
-		});
-		stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	/**
-	 * Threads that enter as fast as they can, many times around the moment at which the
-	 * gate is shut. Work that starts before is waited for; none starts after.
-	 */
-	@Test
-	@Tag("ring2")
-	void noWorkRunsOnceTheGateWasSeenEmpty() throws Exception {
-		int threads = 4;
-		ExecutorService executor = Executors.newFixedThreadPool(threads);
-		for (int round = 0; round < 300; round++) {
-			shutAmongWork(executor, threads);
-		}
-		executor.shutdown();
-	}
-
-	private void shutAmongWork(ExecutorService executor, int threads) {
-		ElectionFixture round = new ElectionFixture();
-		WorkGate roundGate = round.election.gate();
-		AtomicBoolean drained = new AtomicBoolean();
-		round.at(Duration.ofSeconds(1), () -> {
-			CountDownLatch running = new CountDownLatch(threads);
-			List<Future<Boolean>> results = new ArrayList<>();
-			for (int i = 0; i < threads; i++) {
-				results.add(executor.submit(() -> enterUntilRefused(roundGate, running, drained)));
-			}
-			join(running);
-			round.election.resign("application");
-			while (!roundGate.isDrained()) {
-				Thread.onSpinWait();
-			}
-			drained.set(true);
-			assertThat(results)
-				.allSatisfy((result) -> assertThat(result).succeedsWithin(LEASE.multipliedBy(4)).isEqualTo(true));
-		});
-		round.stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	private static boolean enterUntilRefused(WorkGate gate, CountDownLatch running, AtomicBoolean drained) {
-		while (true) {
-			try (Work entered = gate.enter("job")) {
-				if (entered == null) {
-					return true;
-				}
-				if (drained.get()) {
-					return false;
-				}
-			}
-			running.countDown();
-		}
-	}
-
-	private static void join(CountDownLatch latch) {
-		try {
-			assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
-		}
-		catch (InterruptedException ex) {
-			throw new IllegalStateException(ex);
-		}
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	private void continueUntil(CompletableFuture<?> stage) {
