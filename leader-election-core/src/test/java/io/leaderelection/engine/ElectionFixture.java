@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -31,6 +32,9 @@ import io.leaderelection.Leader;
 import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.Term;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +53,14 @@ class ElectionFixture {
 	static final Duration TRUST = Duration.ofMillis(3750);
 
 	static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(20);
+
+	static final Term TERM = new Term(0, 1, 775);
+
+	/** Another leader. */
+	static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
+
+	/** The candidates of an election with it. */
+	static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"), new Candidate("node-2", "pid 2"));
 
 	private static final Duration END_OF_TEST = Duration.ofMinutes(30);
 
@@ -84,8 +96,7 @@ class ElectionFixture {
 	Consumer<LeadershipEvent> listener = (event) -> {
 	};
 
-	Runnable leaderListener = () -> {
-	};
+	Runnable leaderListener = FakeTime.NOTHING;
 
 	private final Deque<Runnable> campaigns = new ArrayDeque<>();
 
@@ -211,6 +222,14 @@ class ElectionFixture {
 	 */
 	long checkDeadlines() {
 		return this.run.checkDeadlines();
+	}
+
+	/**
+	 * Let another node lead.
+	 */
+	void follow() {
+		this.store.leader = OTHER;
+		this.store.candidates = BOTH;
 	}
 
 	/**

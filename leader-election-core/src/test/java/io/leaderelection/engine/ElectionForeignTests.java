@@ -17,11 +17,8 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.time.Instant;
 
-import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionStatus.Role;
-import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -39,6 +36,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ElectionForeignTests extends ElectionFixture {
 
 	private static final String FOREIGN = "session with pid 4711 ('psql', role 'bob')";
+
+	private static final String OTHER_LOCK = "the " + FOREIGN
+			+ " holds a lock of this election but is not a node of it";
 
 	@Test
 	void lockOfAForeignSessionMakesTheElectionUnusableUntilItIsFree(CapturedOutput output) {
@@ -59,24 +59,21 @@ class ElectionForeignTests extends ElectionFixture {
 			assertThat(status.blockedBy()).isNull();
 			assertThat(status.problem()).isNull();
 			assertThat(status.unusable()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(8)).run();
+		}).stopAt(Duration.ofSeconds(8)).run();
 		assertThat(output).containsOnlyOnce("The " + FOREIGN + " holds the lock of this election");
 	}
 
 	@Test
 	void otherLockOfAForeignSessionIsNamedByANodeThatWatches(CapturedOutput output) {
 		this.store.canWatch = true;
-		this.store.leader = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH, NodeProfile.DEFAULT,
-				null);
+		this.store.leader = OTHER;
 		this.store.foreign = FOREIGN;
 		at(Duration.ofSeconds(10), () -> {
 			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.leader()).isEqualTo("node-2");
 			assertThat(status.blockedBy()).isNull();
-			assertThat(status.problem())
-				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
+			assertThat(status.problem()).isEqualTo(OTHER_LOCK);
 			assertThat(status.unusable()).isFalse();
 			this.store.leader = null;
 		});
@@ -100,11 +97,9 @@ class ElectionForeignTests extends ElectionFixture {
 			ElectionStatus status = status();
 			assertThat(status.watching()).isTrue();
 			assertThat(status.blockedBy()).isNull();
-			assertThat(status.problem())
-				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
+			assertThat(status.problem()).isEqualTo(OTHER_LOCK);
 			assertThat(status.unusable()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(11)).run();
+		}).stopAt(Duration.ofSeconds(11)).run();
 	}
 
 	@Test
@@ -113,8 +108,7 @@ class ElectionForeignTests extends ElectionFixture {
 		at(Duration.ofSeconds(5), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.LEADER);
-			assertThat(status.problem())
-				.isEqualTo("the " + FOREIGN + " holds a lock of this election but is not a node of it");
+			assertThat(status.problem()).isEqualTo(OTHER_LOCK);
 			assertThat(status.unusable()).isFalse();
 			this.store.foreign = null;
 		});

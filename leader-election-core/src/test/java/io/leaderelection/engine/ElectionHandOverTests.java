@@ -113,8 +113,7 @@ class ElectionHandOverTests extends ElectionFixture {
 		at(Duration.ofSeconds(4), () -> {
 			this.other = lastFirst::push;
 			exit();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		lastFirst.forEach(Runnable::run);
 		assertThat(this.trace).contains("release clean");
 		assertThat(this.resignation).isCompletedWithValue(true);
@@ -170,8 +169,7 @@ class ElectionHandOverTests extends ElectionFixture {
 		at(interrupt.plusMillis(500), () -> {
 			this.job.awaitInterrupt();
 			this.job.finish();
-		});
-		stopAt(Duration.ofSeconds(30)).run();
+		}).stopAt(Duration.ofSeconds(30)).run();
 		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 RESIGNED", "release clean");
 	}
 
@@ -182,8 +180,7 @@ class ElectionHandOverTests extends ElectionFixture {
 		at(Duration.ofSeconds(35), () -> {
 			assertThat(this.trace).endsWith("release", "close");
 			this.job.finish();
-		});
-		stopAt(Duration.ofSeconds(50)).run();
+		}).stopAt(Duration.ofSeconds(50)).run();
 		assertThat(traceFrom("close")).startsWith("close", "open", "won 2");
 	}
 
@@ -251,8 +248,7 @@ class ElectionHandOverTests extends ElectionFixture {
 		at(Duration.ofSeconds(2), () -> {
 			assertThat(this.trace).contains("release");
 			exit();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -350,8 +346,7 @@ class ElectionHandOverTests extends ElectionFixture {
 			assertThat(this.resignation).isCompletedWithValue(false);
 			this.job.awaitInterrupt();
 			this.job.finish();
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 SESSION_LOST", "abort");
 		assertThat(tracedEvents()).hasSize(2);
 	}
@@ -365,8 +360,7 @@ class ElectionHandOverTests extends ElectionFixture {
 		at(TRUST.plusMillis(100), () -> {
 			this.job.awaitInterrupt();
 			this.job.finish();
-		});
-		stopAt(Duration.ofSeconds(5)).run();
+		}).stopAt(Duration.ofSeconds(5)).run();
 		assertThat(traceFrom("resign")).startsWith("resign", "revoked 1 LEASE_EXPIRED", "abort");
 		assertThat(tracedEvents()).hasSize(2);
 	}
@@ -380,8 +374,7 @@ class ElectionHandOverTests extends ElectionFixture {
 			assertThat(this.election.state().position()).isInstanceOfSatisfying(Position.HandingOver.class,
 					(handingOver) -> assertThat(handingOver.notified()).isTrue());
 			loseSession();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		deliveries.forEach(Runnable::run);
 		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 RESIGNED");
 		assertThat(this.trace).contains("abort").doesNotContain("release", "release clean");

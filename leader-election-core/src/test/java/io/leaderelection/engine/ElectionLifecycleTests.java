@@ -126,8 +126,7 @@ class ElectionLifecycleTests extends ElectionFixture {
 		at(Duration.ofSeconds(2), () -> {
 			assertThat(decision).isCompleted();
 			assertThat(isLeader()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2", "revoked 2 STOPPED");
 	}
 
@@ -147,8 +146,7 @@ class ElectionLifecycleTests extends ElectionFixture {
 				assertThat(decision).isCompleted();
 				assertThat(isLeader()).isTrue();
 			});
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(this.trace).containsSubsequence("revoked 1 STOPPED", "release clean", "close", "open");
 		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 STOPPED", "granted 2", "revoked 2 STOPPED");
 	}

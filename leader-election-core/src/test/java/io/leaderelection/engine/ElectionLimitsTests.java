@@ -17,14 +17,9 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.time.Instant;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-import io.leaderelection.Term;
 import io.leaderelection.engine.FakeStore.Call;
-import io.leaderelection.engine.StoreSession.Candidate;
-import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,12 +35,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(60)
 @Tag("ring1")
 class ElectionLimitsTests extends ElectionFixture {
-
-	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
-			NodeProfile.DEFAULT, null);
-
-	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
-			new Candidate("node-2", "pid 2"));
 
 	private Work work;
 
@@ -145,8 +134,7 @@ class ElectionLimitsTests extends ElectionFixture {
 		at(Duration.ofSeconds(1), () -> {
 			this.resignation = this.election.resign("application");
 			this.resignation.thenAccept((handedOver) -> this.trace.add("resigned " + handedOver));
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(this.trace).containsSubsequence("release clean", "resigned true");
 	}
 

@@ -52,8 +52,7 @@ class ElectionLossTests extends ElectionFixture {
 		at(Duration.ofSeconds(10), () -> {
 			assertThat(this.trace).endsWith("revoked 1 SESSION_LOST", "abort");
 			this.job.finish();
-		});
-		stopAt(Duration.ofSeconds(20)).run();
+		}).stopAt(Duration.ofSeconds(20)).run();
 		assertThat(traceFrom("abort")).startsWith("abort", "open", "won 2", "barrier", "granted 2");
 		assertThat(this.job.leftInterrupted()).isFalse();
 	}

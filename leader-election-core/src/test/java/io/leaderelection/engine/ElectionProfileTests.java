@@ -70,8 +70,7 @@ class ElectionProfileTests extends ElectionFixture {
 			assertThat(leader()).isEqualTo(visible(1, Map.of("url", "http://node-2")));
 			assertThat(this.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")));
 			this.store.leader = leader(2, new NodeProfile(1, 20, Map.of()));
-		});
-		stopAt(Duration.ofSeconds(5)).run();
+		}).stopAt(Duration.ofSeconds(5)).run();
 		assertThat(this.leaders).containsExactly(visible(1, Map.of("url", "http://node-2")), visible(2, Map.of()));
 		assertThat(leader()).isNull();
 	}
@@ -152,8 +151,7 @@ class ElectionProfileTests extends ElectionFixture {
 			assertThat(isLeader()).isTrue();
 			deliveries.forEach(Runnable::run);
 			this.relay = Runnable::run;
-		});
-		stopAt(Duration.ofSeconds(5)).run();
+		}).stopAt(Duration.ofSeconds(5)).run();
 		assertThat(this.leaders).isEmpty();
 		assertThat(tracedEvents()).startsWith("granted 1");
 	}
@@ -162,8 +160,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void leaderOfLowerPriorityIsAskedAfterTheHold() {
-		this.store.leader = leader(1, new NodeProfile(1, 9, Map.of()));
-		this.store.candidates = candidates();
+		follow(leader(1, new NodeProfile(1, 9, Map.of())));
 		at(HOLD, () -> assertThat(requests()).isZero());
 		at(HOLD.plusSeconds(2), () -> assertThat(requests()).isEqualTo(1));
 		stopAt(HOLD.plusSeconds(3)).run();
@@ -171,8 +168,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void leaderOfTheSameOrHigherPriorityIsNotAsked() {
-		this.store.leader = leader(1, new NodeProfile(1, 10, Map.of()));
-		this.store.candidates = candidates();
+		follow(leader(1, new NodeProfile(1, 10, Map.of())));
 		at(HOLD.multipliedBy(2), () -> this.store.leader = leader(2, new NodeProfile(1, 11, Map.of())));
 		stopAt(HOLD.multipliedBy(5)).run();
 		assertThat(requests()).isZero();
@@ -180,16 +176,14 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void leaderOfUnknownPriorityIsNotAsked() {
-		this.store.leader = leader(1, NodeProfile.UNKNOWN);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.UNKNOWN));
 		stopAt(HOLD.multipliedBy(3)).run();
 		assertThat(requests()).isZero();
 	}
 
 	@Test
 	void suspendedNodeDoesNotAsk() {
-		this.store.leader = leader(1, NodeProfile.DEFAULT);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.DEFAULT));
 		at(HOLD.minusSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
 		at(HOLD.multipliedBy(2), () -> this.election.resumeCandidacy(Suspension.UNHEALTHY));
 		at(HOLD.multipliedBy(3).minusSeconds(1), () -> assertThat(requests()).isZero());
@@ -199,8 +193,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void requestEndsWhenTheNodeNoLongerWaits() {
-		this.store.leader = leader(1, NodeProfile.DEFAULT);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.DEFAULT));
 		at(HOLD.plusSeconds(3), () -> {
 			assertThat(requests()).isEqualTo(1);
 			this.store.fail(Call.ACQUIRE);
@@ -214,15 +207,14 @@ class ElectionProfileTests extends ElectionFixture {
 	void refusedRequestIsNotCounted() {
 		this.store.leader = leader(1, NodeProfile.DEFAULT);
 		this.store.candidates = List.of(new Candidate("node-2", "pid 2"));
-		at(HOLD.multipliedBy(3), () -> this.store.candidates = candidates());
+		at(HOLD.multipliedBy(3), () -> this.store.candidates = BOTH);
 		at(HOLD.multipliedBy(3).plusSeconds(3), () -> assertThat(requests()).isEqualTo(1));
 		stopAt(HOLD.multipliedBy(4)).run();
 	}
 
 	@Test
 	void newTermOrAnInterruptionBeginsTheHoldAgain() {
-		this.store.leader = leader(1, NodeProfile.DEFAULT);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.DEFAULT));
 		Duration almost = HOLD.minusSeconds(1);
 		at(almost, () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
 		at(almost.multipliedBy(2), () -> this.store.fail(Call.ACQUIRE));
@@ -233,8 +225,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void slowHandOverIsOneRequest(CapturedOutput output) {
-		this.store.leader = leader(1, NodeProfile.DEFAULT);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.DEFAULT));
 		at(HOLD.multipliedBy(6), () -> {
 			assertThat(output).containsOnlyOnce("Requesting leadership");
 			this.store.leader = leader(2, NodeProfile.DEFAULT);
@@ -246,8 +237,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void eachRequestDoublesTheHoldUntilThisNodeHasLedForTheLongestHold() {
-		this.store.leader = leader(1, NodeProfile.DEFAULT);
-		this.store.candidates = candidates();
+		follow(leader(1, NodeProfile.DEFAULT));
 		at(Duration.ofSeconds(15), () -> assertThat(requests()).isEqualTo(1));
 		at(Duration.ofSeconds(20), () -> this.store.leader = leader(2, NodeProfile.DEFAULT));
 		at(Duration.ofSeconds(39), () -> assertThat(requests()).isEqualTo(1));
@@ -279,8 +269,7 @@ class ElectionProfileTests extends ElectionFixture {
 
 	@Test
 	void otherProtocolIsLoggedOnce(CapturedOutput output) {
-		this.store.leader = leader(1, new NodeProfile(1, 20, Map.of()));
-		this.store.candidates = candidates();
+		follow(leader(1, new NodeProfile(1, 20, Map.of())));
 		at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(1, 20, Map.of())));
 		stopAt(Duration.ofSeconds(6)).run();
 		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 1 of leader election, but this node uses 2");
@@ -314,8 +303,9 @@ class ElectionProfileTests extends ElectionFixture {
 		return new Holder("node-2", "pid 2", new Term(0, 1, term), Instant.EPOCH, profile, null);
 	}
 
-	private static List<Candidate> candidates() {
-		return List.of(new Candidate("node-1", "pid 1"), new Candidate("node-2", "pid 2"));
+	private void follow(Holder leader) {
+		this.store.leader = leader;
+		this.store.candidates = BOTH;
 	}
 
 	/**

@@ -52,20 +52,12 @@ import static org.assertj.core.api.Assertions.tuple;
 @Tag("ring1")
 class ElectionRequestTests extends ElectionFixture {
 
-	private static final Term TERM = new Term(0, 1, 775);
-
-	private static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
-
-	private static final List<Candidate> BOTH = List.of(new Candidate("node-1", "pid 1"),
-			new Candidate("node-2", "pid 2"));
-
 	private @Nullable ResignationAnswer answer;
 
 	@Test
 	void followerAsksThroughTheStoreAside() {
 		Deque<Runnable> background = new ArrayDeque<>();
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofMillis(1200), () -> {
 			this.other = background::add;
 			for (int i = 0; i < 2; i++) {
@@ -78,8 +70,7 @@ class ElectionRequestTests extends ElectionFixture {
 			assertThat(this.election.state().request()).isNull();
 			this.election.requestResignation(null, "test again");
 			background.remove().run();
-		});
-		stopAt(Duration.ofSeconds(6)).run();
+		}).stopAt(Duration.ofSeconds(6)).run();
 		assertThat(this.trace).containsSubsequence("request 0:1:775 test", "request 0:1:775 test again");
 	}
 
@@ -87,8 +78,7 @@ class ElectionRequestTests extends ElectionFixture {
 	void requestThatDoesNotEndLetsNoOtherWaitForIt() {
 		CompletableFuture<@Nullable Void> begun = new CompletableFuture<>();
 		CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		this.store.next(Call.REQUEST, () -> {
 			begun.complete(null);
 			end.join();
@@ -106,34 +96,29 @@ class ElectionRequestTests extends ElectionFixture {
 			end.complete(null);
 			requests.get(0).join();
 			assertThat(this.election.requestResignation(null, "test").isRequested()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(20)).run();
+		}).stopAt(Duration.ofSeconds(20)).run();
 	}
 
 	@Test
 	void requestThatFailsIsLoggedAndMayBeRepeated(CapturedOutput output) {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		this.store.fail(Call.REQUEST);
 		at(Duration.ofMillis(1200), () -> {
 			this.election.requestResignation(null, "test");
 			assertThat(this.election.state().request()).isNull();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(output)
 			.contains("Could not request the end of term " + TERM + ": The connection broke (election 'default'");
 	}
 
 	@Test
 	void leaderThatWasNotMeantIsNotAsked() {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofMillis(1200), () -> {
 			assertThat(this.election.requestResignation(new Term(0, 1, 774), "test").refusal())
 				.contains("another term");
 			assertThat(this.election.requestResignation(TERM, "test")).isEqualTo(ResignationAnswer.requested(TERM));
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.trace).containsOnlyOnce("request 0:1:775 test");
 	}
 
@@ -171,8 +156,7 @@ class ElectionRequestTests extends ElectionFixture {
 			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer).isEqualTo(ResignationAnswer.requested(new Term(0, 1, 1)));
 			assertThat(isLeader()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(6)).run();
+		}).stopAt(Duration.ofSeconds(6)).run();
 		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
@@ -184,8 +168,7 @@ class ElectionRequestTests extends ElectionFixture {
 			assertThat(this.answer.isRequested()).isFalse();
 			assertThat(this.answer.refusal()).isEqualTo("there is no other candidate");
 			assertThat(isLeader()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -201,8 +184,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void nobodyIsAskedThroughADatabaseThatIsOutOfReach() {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofSeconds(1), () -> {
 			this.store.fail(Call.ACQUIRE);
 			this.store.fail(Call.OPEN, 10);
@@ -210,8 +192,7 @@ class ElectionRequestTests extends ElectionFixture {
 		at(Duration.ofSeconds(3), () -> {
 			this.answer = this.election.requestResignation(null, "test");
 			assertThat(this.answer.refusal()).startsWith("this node has no session: ");
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 	}
 
 	@Test
@@ -221,8 +202,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void followerKnowsTheLeaderItsStartAndTheCandidates() {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofSeconds(2), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
@@ -231,8 +211,7 @@ class ElectionRequestTests extends ElectionFixture {
 			assertThat(status.leaderSince()).isEqualTo(Instant.EPOCH);
 			assertThat(status.candidates()).containsExactly("node-1", "node-2");
 			assertThat(status.term()).isNull();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -254,8 +233,7 @@ class ElectionRequestTests extends ElectionFixture {
 		at(Duration.ofSeconds(2), () -> {
 			this.store.next(Call.ACQUIRE, () -> this.store.leader = OTHER);
 			this.election.resign("application");
-		});
-		stopAt(Duration.ofSeconds(6)).run();
+		}).stopAt(Duration.ofSeconds(6)).run();
 		assertThat(status().history()).extracting(Transition::kind).startsWith(Kind.GRANTED, Kind.REVOKED);
 		assertThat(status().history().get(1).reason()).isEqualTo(Reason.RESIGNED);
 		assertThat(status().history().get(1).cause()).isEqualTo("application");
@@ -263,15 +241,13 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void followerRemembersWhoAskedTheLeaderOnce() {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofMillis(1200), () -> {
 			this.other = (task) -> {
 			};
 			this.election.requestResignation(null, "endpoint, user 'alice'");
 			this.election.requestResignation(null, "endpoint, user 'bob'");
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(status().history())
 			.extracting(Transition::kind, Transition::node, Transition::term, Transition::cause)
 			.containsExactly(tuple(Kind.FOLLOWED, "node-2", TERM, null),
@@ -344,14 +320,12 @@ class ElectionRequestTests extends ElectionFixture {
 		at(Duration.ofSeconds(4), () -> {
 			assertThat(isLeader()).isFalse();
 			assertThat(status().candidates()).containsExactly("node-1", "node-2");
-		});
-		stopAt(Duration.ofSeconds(5)).run();
+		}).stopAt(Duration.ofSeconds(5)).run();
 	}
 
 	@Test
 	void nobodyIsAskedThroughADatabaseThatHasFallenSilent() {
-		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		follow();
 		at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
 			hang(Duration.ofSeconds(4));
 			this.answer = this.election.requestResignation(null, "test");

@@ -18,9 +18,7 @@ package io.leaderelection.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionStatistics.Listener;
@@ -31,11 +29,18 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.mockito.ArgumentCaptor;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.anyLong;
+import static org.mockito.BDDMockito.then;
+import static org.mockito.Mockito.atLeastOnce;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.never;
+import static org.mockito.Mockito.times;
 
 /**
  * Tests for {@link ElectionStatistics}.
@@ -47,11 +52,13 @@ class ElectionStatisticsTests extends ElectionFixture {
 
 	private final ElectionStatistics statistics = this.election.statistics();
 
-	private final Durations durations = new Durations();
+	private final Listener timed = mock();
+
+	private final ArgumentCaptor<Long> nanos = ArgumentCaptor.captor();
 
 	@BeforeEach
 	void listen() {
-		this.statistics.addListener(this.durations);
+		this.statistics.addListener(this.timed);
 	}
 
 	@Test
@@ -74,7 +81,7 @@ class ElectionStatisticsTests extends ElectionFixture {
 			assertThat(this.statistics.revoked(reason)).isZero();
 		}
 		assertThat(this.election.led()).isZero();
-		assertThat(this.durations.all).isEmpty();
+		then(this.timed).shouldHaveNoInteractions();
 	}
 
 	@Test
@@ -114,8 +121,8 @@ class ElectionStatisticsTests extends ElectionFixture {
 		this.store.predecessor = "backend 7";
 		at(Duration.ofSeconds(2), () -> this.store.predecessor = null);
 		stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.durations.of("acquired")).singleElement()
-			.satisfies((duration) -> assertThat(duration).isBetween(Duration.ofSeconds(2), Duration.ofMillis(2100)));
+		then(this.timed).should().acquired(this.nanos.capture());
+		assertThat(Duration.ofNanos(this.nanos.getValue())).isBetween(Duration.ofSeconds(2), Duration.ofMillis(2100));
 	}
 
 	@Test
@@ -123,8 +130,8 @@ class ElectionStatisticsTests extends ElectionFixture {
 		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(700)));
 		stopAt(Duration.ofMillis(2500)).run();
-		assertThat(this.durations.of("confirmed")).containsExactly(Duration.ZERO, Duration.ZERO, Duration.ofMillis(700),
-				Duration.ZERO);
+		then(this.timed).should(times(4)).confirmed(this.nanos.capture());
+		assertThat(this.nanos.getAllValues()).containsExactly(0L, 0L, Duration.ofMillis(700).toNanos(), 0L);
 	}
 
 	@Test
@@ -135,7 +142,9 @@ class ElectionStatisticsTests extends ElectionFixture {
 		at(Duration.ofSeconds(5), () -> work[0].close());
 		this.store.next(Call.RELEASE, () -> this.time.advance(Duration.ofSeconds(1)));
 		stopAt(Duration.ofSeconds(7)).run();
-		assertThat(this.durations.of("drained").get(0)).isBetween(Duration.ofSeconds(4), Duration.ofMillis(4100));
+		then(this.timed).should(atLeastOnce()).drained(this.nanos.capture());
+		assertThat(Duration.ofNanos(this.nanos.getAllValues().get(0))).isBetween(Duration.ofSeconds(4),
+				Duration.ofMillis(4100));
 	}
 
 	@Test
@@ -143,9 +152,8 @@ class ElectionStatisticsTests extends ElectionFixture {
 		at(Duration.ofSeconds(1), () -> {
 			this.store.fail(Call.RELEASE);
 			this.election.resign("application");
-		});
-		stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.durations.of("drained")).isEmpty();
+		}).stopAt(Duration.ofSeconds(2)).run();
+		then(this.timed).should(never()).drained(anyLong());
 	}
 
 	@Test
@@ -210,41 +218,6 @@ class ElectionStatisticsTests extends ElectionFixture {
 		InvocationCounts second = this.statistics.invocations("Jobs.second");
 		assertThat(this.statistics.invocations("Jobs.second")).isSameAs(second);
 		assertThat(methods).containsExactly("Jobs.first", "Jobs.second");
-	}
-
-	/**
-	 * Keeps what it receives.
-	 */
-	private static final class Durations implements Listener {
-
-		private final List<String> all = new ArrayList<>();
-
-		private final Map<String, List<Duration>> durations = new HashMap<>();
-
-		@Override
-		public void acquired(long nanos) {
-			received("acquired", nanos);
-		}
-
-		@Override
-		public void confirmed(long nanos) {
-			received("confirmed", nanos);
-		}
-
-		@Override
-		public void drained(long nanos) {
-			received("drained", nanos);
-		}
-
-		private void received(String what, long nanos) {
-			this.all.add(what);
-			this.durations.computeIfAbsent(what, (key) -> new ArrayList<>()).add(Duration.ofNanos(nanos));
-		}
-
-		private List<Duration> of(String what) {
-			return this.durations.getOrDefault(what, List.of());
-		}
-
 	}
 
 }

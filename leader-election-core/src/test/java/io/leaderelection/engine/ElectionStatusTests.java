@@ -45,8 +45,7 @@ class ElectionStatusTests extends ElectionFixture {
 			assertThat(status.term()).isNull();
 			assertThat(status.silence()).isEqualTo(Duration.ofMillis(199));
 			assertThat(status.leaseRemaining()).isZero();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(status().role()).isEqualTo(Role.STOPPED);
 		assertThat(status().leader()).isNull();
 	}
@@ -58,8 +57,7 @@ class ElectionStatusTests extends ElectionFixture {
 			assertThat(status().role()).isEqualTo(Role.ELECTED);
 			assertThat(status().blockedBy()).isEqualTo("backend 7");
 			assertThat(status().term()).isNull();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -73,8 +71,7 @@ class ElectionStatusTests extends ElectionFixture {
 			assertThat(status.leaseRemaining()).isEqualTo(TRUST.minusMillis(500));
 			assertThat(status.silence()).isEqualTo(Duration.ofMillis(500));
 			assertThat(status.lastConfirmation()).isNotNull();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -85,8 +82,7 @@ class ElectionStatusTests extends ElectionFixture {
 			assertThat(status().role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status().term()).isNull();
 			assertThat(status().leader()).isNull();
-		});
-		stopAt(Duration.ofSeconds(6)).run();
+		}).stopAt(Duration.ofSeconds(6)).run();
 	}
 
 	@Test
@@ -97,8 +93,7 @@ class ElectionStatusTests extends ElectionFixture {
 				assertThat(status().role()).isEqualTo(Role.RESIGNING);
 				assertThat(status().leader()).isEqualTo("node-1");
 			}
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -110,8 +105,7 @@ class ElectionStatusTests extends ElectionFixture {
 			assertThat(status.unusable()).isTrue();
 			assertThat(status.silence()).isEqualTo(Duration.ofSeconds(10));
 			assertThat(status.lastConfirmation()).isNull();
-		});
-		stopAt(Duration.ofSeconds(20)).run();
+		}).stopAt(Duration.ofSeconds(20)).run();
 	}
 
 }

@@ -41,10 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ElectionSuspensionTests extends ElectionFixture {
 
-	private static final Holder OTHER = new Holder("node-2", "pid 2", new Term(0, 1, 775), Instant.EPOCH,
-			NodeProfile.DEFAULT, null);
-
-	private static final List<Candidate> BOTH = List.of(new Candidate("node-2", "pid 2"),
+	private static final List<Candidate> OTHERS = List.of(new Candidate("node-2", "pid 2"),
 			new Candidate("node-3", "pid 3"));
 
 	@Test
@@ -69,8 +66,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 			this.election.suspendForSpread(Duration.ofMinutes(1));
 			assertThat(this.election.isSuspended()).isFalse();
 			assertThat(isLeader()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -123,7 +119,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 
 	@Test
 	void leaderThatSuspendsItsCandidacyResumesByItself() {
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
 					Duration.ofSeconds(20));
@@ -141,7 +137,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 
 	@Test
 	void successorDoesNotEndTheSuspensionOfALeader() {
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		this.store.succeeded = true;
 		at(Duration.ofSeconds(2),
 				() -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(), LEASE));
@@ -149,22 +145,20 @@ class ElectionSuspensionTests extends ElectionFixture {
 			assertThat(this.election.isSuspended(Suspension.RESIGNED)).isFalse();
 			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
 			assertThat(isLeader()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(6)).run();
+		}).stopAt(Duration.ofSeconds(6)).run();
 		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
 	@Test
 	void healthThatIsBackDoesNotEndAnotherPause() {
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		at(Duration.ofSeconds(2), () -> {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.leadership(),
 					Duration.ofSeconds(20));
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.election.resumeCandidacy(Suspension.UNHEALTHY);
 			assertThat(this.election.isSuspended(Suspension.SERVICES_FAILED)).isTrue();
-		});
-		stopAt(Duration.ofSeconds(10)).run();
+		}).stopAt(Duration.ofSeconds(10)).run();
 		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 " + Reason.RESIGNED);
 	}
 
@@ -179,7 +173,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 
 	@Test
 	void formerSessionOfANodeThatHasResignedIsNoSuccessor() {
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		this.store.next(Call.RELEASE, () -> {
 			this.store.leader = new Holder("node-1", "pid 1", new Term(0, 1, 1), Instant.EPOCH, NodeProfile.DEFAULT,
 					null);
@@ -198,7 +192,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 
 	@Test
 	void onlyTheGivenTermIsSuspended() {
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		List<Leadership> first = new ArrayList<>();
 		at(Duration.ofSeconds(1), () -> {
 			first.add(this.election.leadership());
@@ -209,8 +203,7 @@ class ElectionSuspensionTests extends ElectionFixture {
 			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, first.get(0), Duration.ofSeconds(20));
 			assertThat(isLeader()).isTrue();
 			assertThat(this.election.isSuspended()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(11)).run();
+		}).stopAt(Duration.ofSeconds(11)).run();
 	}
 
 	@Test
@@ -220,15 +213,14 @@ class ElectionSuspensionTests extends ElectionFixture {
 			assertThat(status().role()).isEqualTo(Role.ELECTED);
 			this.election.suspendCandidacy(Suspension.UNHEALTHY);
 			this.store.predecessor = null;
-		});
-		stopAt(Duration.ofSeconds(10)).run();
+		}).stopAt(Duration.ofSeconds(10)).run();
 		assertThat(tracedEvents()).isEmpty();
 	}
 
 	@Test
 	void followerKnowsTheLeaderAndMayAskItToResign() {
 		this.store.leader = OTHER;
-		this.store.candidates = BOTH;
+		this.store.candidates = OTHERS;
 		at(Duration.ofSeconds(1), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
 		at(Duration.ofSeconds(4), () -> {
 			assertThat(status().leader()).isEqualTo("node-2");

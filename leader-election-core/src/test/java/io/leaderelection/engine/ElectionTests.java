@@ -55,8 +55,7 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofMillis(1), () -> {
 			assertThat(decision).isCompleted();
 			assertThat(isLeader()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(1)).run();
+		}).stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.trace).startsWith("open", "won 1", "barrier", "granted 1");
 	}
 
@@ -69,8 +68,7 @@ class ElectionTests extends ElectionFixture {
 			assertThat(isLeader()).isFalse();
 			assertThat(this.election.state().position()).isInstanceOf(Position.Following.class);
 			assertThat(this.election.state().view().leader()).isEqualTo(OTHER);
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.store.waits).startsWith(Duration.ofMillis(1), Duration.ofMillis(800), Duration.ofMillis(800));
 		assertThat(this.events).isEmpty();
 	}
@@ -89,8 +87,7 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofSeconds(1), () -> {
 			assertThat(isLeader()).isTrue();
 			assertThat(this.election.state().contact().problem()).isNull();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test
@@ -100,8 +97,7 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofSeconds(29), () -> {
 			assertThat(failureOf(decision)).isInstanceOf(UnusableStoreException.class);
 			assertThat(this.election.state().contact().problem()).isEqualTo(new Problem("PostgreSQL is too old", true));
-		});
-		stopAt(Duration.ofSeconds(31)).run();
+		}).stopAt(Duration.ofSeconds(31)).run();
 		assertThat(this.store.openings).containsExactly(Duration.ZERO, Duration.ofSeconds(30));
 	}
 
@@ -162,8 +158,7 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofMillis(310), () -> {
 			assertThat(isLeader()).isTrue();
 			assertThat(status().blockedBy()).isNull();
-		});
-		stopAt(Duration.ofSeconds(1)).run();
+		}).stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.trace).startsWith("open", "won 1", "barrier", "granted 1");
 	}
 
@@ -190,8 +185,7 @@ class ElectionTests extends ElectionFixture {
 			assertThat(status.blockedBy()).isEqualTo("backend 8");
 			assertThat(this.election.requestResignation(null, "test again").isRequested()).isTrue();
 			this.store.barrier = null;
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 		assertThat(this.trace).startsWith("open", "won 1", "barrier", "barrier", "release");
 	}
 
@@ -334,8 +328,7 @@ class ElectionTests extends ElectionFixture {
 		at(end, () -> {
 			assertThat(isLeader()).isFalse();
 			assertThat(this.election.gate().enter("job")).isNull();
-		});
-		stopAt(Duration.ofSeconds(7)).run();
+		}).stopAt(Duration.ofSeconds(7)).run();
 	}
 
 	@Test
@@ -389,8 +382,7 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofMillis(1500), () -> {
 			assertThat(checkDeadlines()).isEqualTo(Duration.ofSeconds(1).plus(TRUST).minusMillis(1500).toNanos());
 			assertThat(isLeader()).isTrue();
-		});
-		stopAt(Duration.ofSeconds(2)).run();
+		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test

@@ -43,13 +43,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class ElectionWatchTests extends ElectionFixture {
 
-	private static final Term TERM = new Term(0, 1, 775);
-
-	private static final Holder OTHER = new Holder("node-2", "pid 2", TERM, Instant.EPOCH, NodeProfile.DEFAULT, null);
-
 	@BeforeEach
 	void watch() {
 		watch(this.store);
+	}
+
+	private void leadAndBeSucceeded() {
+		this.store.leader = null;
+		this.store.open = true;
+		this.store.succeeded = true;
+		this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
 	}
 
 	private static void watch(FakeStore store) {
@@ -74,8 +77,7 @@ class ElectionWatchTests extends ElectionFixture {
 		at(Duration.ofMillis(37_700), () -> {
 			assertThat(isLeader()).isTrue();
 			assertThat(status().watching()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(39)).run();
+		}).stopAt(Duration.ofSeconds(39)).run();
 		assertThat(this.store.watches.get(0)).isLessThanOrEqualTo(Duration.ofMillis(250));
 		for (int i = 1; i < this.store.watches.size(); i++) {
 			assertThat(this.store.watches.get(i).minus(this.store.watches.get(i - 1))).isBetween(Duration.ofSeconds(3),
@@ -92,26 +94,21 @@ class ElectionWatchTests extends ElectionFixture {
 		at(Duration.ofSeconds(20), () -> {
 			assertThat(this.trace).containsExactly("open", "close");
 			assertThat(this.store.watches).hasSizeGreaterThan(2);
-		});
-		stopAt(Duration.ofSeconds(21)).run();
+		}).stopAt(Duration.ofSeconds(21)).run();
 	}
 
 	@Test
 	void nodeThatLedTriesToBeAdmittedAtOnce() {
-		this.store.leader = null;
-		this.store.open = true;
-		this.store.succeeded = true;
+		leadAndBeSucceeded();
 		at(Duration.ofSeconds(2), () -> {
 			assertThat(this.store.watches).hasSize(1);
-			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
 			this.election.resign("application");
 		});
 		at(Duration.ofMillis(2500), () -> {
 			assertThat(this.store.openings).hasSize(2);
 			assertThat(this.store.watches).hasSize(1);
 			assertThat(status().watching()).isFalse();
-		});
-		stopAt(Duration.ofSeconds(3)).run();
+		}).stopAt(Duration.ofSeconds(3)).run();
 	}
 
 	@Test
@@ -129,13 +126,8 @@ class ElectionWatchTests extends ElectionFixture {
 
 	@Test
 	void candidateThatIsSuspendedWatchesUntilItIsResumed() {
-		this.store.leader = null;
-		this.store.open = true;
-		this.store.succeeded = true;
-		at(Duration.ofSeconds(2), () -> {
-			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
-			this.election.suspendCandidacy(Suspension.UNHEALTHY);
-		});
+		leadAndBeSucceeded();
+		at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.UNHEALTHY));
 		at(Duration.ofSeconds(12), () -> {
 			assertThat(this.store.openings).hasSize(2);
 			assertThat(status().watching()).isTrue();
@@ -147,14 +139,9 @@ class ElectionWatchTests extends ElectionFixture {
 
 	@Test
 	void candidateThatWatchesObservesAtTheEndOfItsSuspension() {
-		this.store.leader = null;
-		this.store.open = true;
-		this.store.succeeded = true;
-		at(Duration.ofSeconds(2), () -> {
-			this.store.next(Call.RELEASE, () -> this.store.leader = OTHER);
-			this.election.suspendCandidacy(Suspension.SERVICES_FAILED, this.election.state().leadership(),
-					Duration.ofSeconds(11));
-		});
+		leadAndBeSucceeded();
+		at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
+				this.election.state().leadership(), Duration.ofSeconds(11)));
 		at(Duration.ofMillis(12_900), () -> {
 			assertThat(this.store.openings).hasSize(2);
 			assertThat(status().watching()).isTrue();
@@ -231,8 +218,7 @@ class ElectionWatchTests extends ElectionFixture {
 			assertThat(this.store.openings).hasSize(3);
 			assertThat(output.getAll().indexOf("Session established")).isBetween(0,
 					output.getAll().indexOf("Session re-established"));
-		});
-		stopAt(Duration.ofSeconds(4)).run();
+		}).stopAt(Duration.ofSeconds(4)).run();
 		assertThat(output).containsOnlyOnce("Session established")
 			.containsOnlyOnce("Session re-established")
 			.doesNotContain("Database reachable");
@@ -255,8 +241,7 @@ class ElectionWatchTests extends ElectionFixture {
 		at(Duration.ofSeconds(70), () -> {
 			assertThat(status().watching()).isFalse();
 			assertThat(this.store.waits).hasSizeGreaterThan(2).containsOnly(Duration.ofMillis(800));
-		});
-		stopAt(Duration.ofSeconds(71)).run();
+		}).stopAt(Duration.ofSeconds(71)).run();
 		assertThat(this.store.openings).hasSize(1);
 		assertThat(this.store.watches).isEmpty();
 	}

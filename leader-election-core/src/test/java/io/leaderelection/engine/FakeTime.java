@@ -35,18 +35,19 @@ final class FakeTime implements Platform {
 
 	private static final long ORIGIN = Long.MAX_VALUE - Duration.ofMillis(1500).toNanos();
 
+	static final Runnable NOTHING = () -> {
+	};
+
 	private final TreeMap<Long, Runnable> agenda = new TreeMap<>();
 
 	private Lock lock = new ReentrantLock();
 
 	private volatile long elapsed;
 
-	private volatile Runnable onRead = () -> {
-	};
+	private volatile Runnable onRead = NOTHING;
 
 	/** Run whenever the wall clock is read. */
-	Runnable onNow = () -> {
-	};
+	Runnable onNow = NOTHING;
 
 	/** Makes threads. */
 	Function<Runnable, Thread> threads = Thread::new;

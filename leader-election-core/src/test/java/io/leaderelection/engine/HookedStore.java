@@ -67,6 +67,24 @@ final class HookedStore implements ElectionStore {
 	}
 
 	/**
+	 * Let each call of a method fail.
+	 */
+	void fail(String method, Throwable failure) {
+		before(method, () -> {
+			throw failure;
+		});
+	}
+
+	/**
+	 * Let the next call of a method fail.
+	 */
+	void failNext(String method, Throwable failure) {
+		beforeNext(method, () -> {
+			throw failure;
+		});
+	}
+
+	/**
 	 * Let calls hang until their session is aborted, and open no session, until
 	 * {@link #heal()}.
 	 */

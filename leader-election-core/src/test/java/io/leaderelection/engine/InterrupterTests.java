@@ -103,13 +103,10 @@ class InterrupterTests {
 	@Test
 	void interruptThatHangsDelaysNoOther() throws Exception {
 		Task first = new Task();
-		first.worker.interrupt();
-		first.closing.await();
+		first.interruptUntilItHangs();
 		for (int i = 0; i < 3; i++) {
 			Task other = new Task();
-			other.close.countDown();
-			other.worker.interrupt();
-			other.awaitEnd();
+			other.endByAnInterrupt();
 		}
 		assertThat(this.threads).as("watchdog, two for interrupts").hasSize(3);
 		first.close.countDown();
@@ -122,10 +119,8 @@ class InterrupterTests {
 		Task first = new Task();
 		Task second = new Task();
 		Task third = new Task();
-		first.worker.interrupt();
-		first.closing.await();
-		second.worker.interrupt();
-		second.closing.await();
+		first.interruptUntilItHangs();
+		second.interruptUntilItHangs();
 		assertThat(this.shortage).isZero();
 		third.close.countDown();
 		third.worker.interrupt();
@@ -145,12 +140,9 @@ class InterrupterTests {
 		this.watchdog.remove(this.supervised);
 		Awaitility.await().until(() -> this.threads.stream().noneMatch(Thread::isAlive));
 		Task first = new Task();
-		first.worker.interrupt();
-		first.closing.await();
+		first.interruptUntilItHangs();
 		Task other = new Task();
-		other.close.countDown();
-		other.worker.interrupt();
-		other.awaitEnd();
+		other.endByAnInterrupt();
 		first.close.countDown();
 		first.awaitEnd();
 	}
@@ -181,9 +173,7 @@ class InterrupterTests {
 		task.worker.interrupt();
 		assertThat(this.shortage).isZero();
 		assertThat(task.closing.getCount()).isOne();
-		task.close.countDown();
-		task.worker.interrupt();
-		task.awaitEnd();
+		task.endByAnInterrupt();
 	}
 
 	/**
@@ -194,9 +184,7 @@ class InterrupterTests {
 		Interruption interruption = interruption(Duration.ofMillis(200));
 		Task first = giveUp(interruption);
 		Task second = new Task(interruption);
-		second.close.countDown();
-		second.worker.interrupt();
-		second.awaitEnd();
+		second.endByAnInterrupt();
 		first.close.countDown();
 	}
 
@@ -208,15 +196,12 @@ class InterrupterTests {
 		Interruption interruption = interruption(Duration.ofSeconds(1));
 		Task first = giveUp(interruption);
 		Task second = new Task(interruption);
-		second.worker.interrupt();
-		second.closing.await();
+		second.interruptUntilItHangs();
 		first.close.countDown();
 		second.leave.countDown();
 		Awaitility.await().until(() -> second.getState() == Thread.State.TIMED_WAITING);
 		Task third = new Task(interruption);
-		third.close.countDown();
-		third.worker.interrupt();
-		third.awaitEnd();
+		third.endByAnInterrupt();
 		second.close.countDown();
 		second.awaitEnd();
 	}
@@ -232,8 +217,7 @@ class InterrupterTests {
 	 */
 	private Task giveUp(Interruption interruption) throws InterruptedException {
 		Task task = new Task(interruption);
-		task.worker.interrupt();
-		task.closing.await();
+		task.interruptUntilItHangs();
 		task.leave.countDown();
 		task.awaitEnd();
 		return task;
@@ -241,7 +225,7 @@ class InterrupterTests {
 
 	@Test
 	void endOfATaskWaitsForItsInterrupt() throws Exception {
-		Task task = new Task(Duration.ofMinutes(1));
+		Task task = new Task();
 		task.worker.interrupt();
 		task.assertEndWaitsForTheInterrupt();
 	}
@@ -267,9 +251,7 @@ class InterrupterTests {
 		this.electors.get(0).interruptTasksOf(task.worker);
 		this.scarce = "interrupts";
 		this.shortage = 1;
-		task.close.countDown();
-		task.worker.interrupt();
-		task.awaitEnd();
+		task.endByAnInterrupt();
 		assertThat(this.shortage).isOne();
 	}
 
@@ -324,8 +306,7 @@ class InterrupterTests {
 	@Test
 	void endOfATaskDoesNotWaitForEver(CapturedOutput output) throws Exception {
 		Task task = new Task(Duration.ofMillis(100));
-		task.worker.interrupt();
-		task.closing.await();
+		task.interruptUntilItHangs();
 		task.leave.countDown();
 		task.awaitEnd();
 		assertThat(output).contains("The interrupt of thread 'task' has not returned within 100ms")
@@ -337,8 +318,7 @@ class InterrupterTests {
 	void endWaitsOnceForAnInterruptThatHangs(CapturedOutput output) throws Exception {
 		Interruption interruption = new Interruption(this.watchdog.interrupter(), Duration.ofMillis(100));
 		Task task = new Task(interruption);
-		task.worker.interrupt();
-		task.closing.await();
+		task.interruptUntilItHangs();
 		task.next = () -> {
 			interruption.begin();
 			interruption.end();
@@ -351,10 +331,9 @@ class InterrupterTests {
 
 	@Test
 	void taskThatWaitsForItsInterruptWaitsForNoHandOver() throws Exception {
-		Task task = new Task(Duration.ofMinutes(1));
+		Task task = new Task();
 		task.detaches = true;
-		task.worker.interrupt();
-		task.closing.await();
+		task.interruptUntilItHangs();
 		task.leave.countDown();
 		Awaitility.await().until(() -> task.getState() == Thread.State.TIMED_WAITING);
 		assertThat(task.worker.isSettled()).isFalse();
@@ -498,6 +477,17 @@ class InterrupterTests {
 				}
 			}
 			super.interrupt();
+		}
+
+		void interruptUntilItHangs() throws InterruptedException {
+			this.worker.interrupt();
+			this.closing.await();
+		}
+
+		void endByAnInterrupt() {
+			this.close.countDown();
+			this.worker.interrupt();
+			awaitEnd();
 		}
 
 		void assertEndWaitsForTheInterrupt() throws InterruptedException {

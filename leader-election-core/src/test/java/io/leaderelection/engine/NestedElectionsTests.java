@@ -26,6 +26,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -83,29 +85,12 @@ class NestedElectionsTests {
 		this.electors.all().forEach(DefaultLeaderElector::stop);
 	}
 
-	@Test
-	void interruptOfTheOuterWorkOutlivesTheInnerThatWasInterruptedBefore() {
-		loseInner();
-		loseOuter();
-		this.inner.close();
-		assertThat(Thread.currentThread().isInterrupted()).isTrue();
-		this.outer.close();
-		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-	}
-
-	@Test
-	void interruptOfTheOuterWorkOutlivesTheInnerThatWasInterruptedAfterwards() {
-		loseOuter();
-		loseInner();
-		this.inner.close();
-		assertThat(Thread.currentThread().isInterrupted()).isTrue();
-		this.outer.close();
-		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-	}
-
-	@Test
-	void interruptOfTheOuterWorkOutlivesTheInner() {
-		loseOuter();
+	@ParameterizedTest
+	@ValueSource(strings = { "inner, outer", "outer, inner", "outer" })
+	void interruptOfTheOuterWorkOutlivesTheInner(String lost) {
+		for (String election : lost.split(", ")) {
+			lose(election);
+		}
 		this.inner.close();
 		assertThat(Thread.currentThread().isInterrupted()).isTrue();
 		this.outer.close();
@@ -114,10 +99,10 @@ class NestedElectionsTests {
 
 	@Test
 	void interruptOfTheInnerWorkEndsWithIt() {
-		loseInner();
+		lose("inner");
 		this.inner.close();
 		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-		loseOuter();
+		lose("outer");
 		assertThat(Thread.currentThread().isInterrupted()).isTrue();
 		this.outer.close();
 		assertThat(Thread.currentThread().isInterrupted()).isFalse();
@@ -126,25 +111,17 @@ class NestedElectionsTests {
 	@Test
 	void interruptFromElsewhereOutlivesBoth() {
 		Thread.currentThread().interrupt();
-		loseInner();
-		loseOuter();
+		lose("inner");
+		lose("outer");
 		this.inner.close();
 		this.outer.close();
 		assertThat(Thread.currentThread().isInterrupted()).isTrue();
 	}
 
-	private void loseOuter() {
-		lose(this.outerStore, this.outerCancelled);
-	}
-
-	private void loseInner() {
-		lose(this.innerStore, this.innerCancelled);
-	}
-
-	private static void lose(HookedStore store, CountDownLatch cancelled) {
-		store.beforeNext("probe", () -> {
-			throw new SessionException("The connection broke", null);
-		});
+	private void lose(String election) {
+		boolean isOuter = election.equals("outer");
+		CountDownLatch cancelled = isOuter ? this.outerCancelled : this.innerCancelled;
+		(isOuter ? this.outerStore : this.innerStore).failNext("probe", FakeStore.failure());
 		// Not by a wait that would fail on the interrupt, or clear it
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
 		while ((cancelled.getCount() > 0 || !Thread.currentThread().isInterrupted())

@@ -29,6 +29,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -77,37 +79,18 @@ class ThreadShortageTests {
 		this.other.stop();
 	}
 
-	@Test
-	void revokedEventOfALossIsNotLost() {
+	@ParameterizedTest
+	@ValueSource(strings = { "loss", "resignation", "expired lease" })
+	void revokedEventIsNotLost(String end) {
 		leadIdle();
 		this.threads.refuse();
-		this.store.beforeNext("probe", () -> {
-			throw new SessionException("The connection broke", null);
-		});
+		switch (end) {
+			case "loss" -> this.store.failNext("probe", FakeStore.failure());
+			case "resignation" -> this.elector.resign();
+			default -> this.store.cutOff();
+		}
 		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);
-		this.threads.allow();
-		this.events.awaitGranted(2);
-		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
-	}
-
-	@Test
-	void revokedEventOfAResignationIsNotLost() {
-		leadIdle();
-		this.threads.refuse();
-		this.elector.resign();
-		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);
-		this.threads.allow();
-		this.events.awaitGranted(2);
-		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
-	}
-
-	@Test
-	void revokedEventOfAnExpiredLeaseIsNotLost() {
-		leadIdle();
-		this.threads.refuse();
-		this.store.cutOff();
-		await().until(() -> this.threads.refusals() > 0 || this.events.kinds().size() >= 2);
-		await().until(() -> this.store.aborted() > 0);
+		await().until(() -> !end.equals("expired lease") || this.store.aborted() > 0);
 		this.threads.allow();
 		this.store.heal();
 		this.events.awaitGranted(2);

@@ -108,9 +108,7 @@ class UnreportableFailureTests {
 	@MethodSource("failures")
 	void electionGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
 		lead();
-		this.store.beforeNext("confirm", () -> {
-			throw failure;
-		});
+		this.store.failNext("confirm", failure);
 		this.events.awaitGranted(2);
 		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
 		assertThat(this.elector.stop()).succeedsWithin(Duration.ofSeconds(10));
@@ -119,9 +117,7 @@ class UnreportableFailureTests {
 	@ParameterizedTest
 	@MethodSource("failures")
 	void electionGoesOnAfterAnOpeningWithoutAMessage(Throwable failure) {
-		this.store.before("acquire", () -> {
-			throw failure;
-		});
+		this.store.fail("acquire", failure);
 		this.elector.start();
 		await().until(() -> this.store.opened() > 1);
 		this.store.before("acquire", () -> {
@@ -133,9 +129,7 @@ class UnreportableFailureTests {
 	void electionGoesOnAlthoughItsFailureCannotBeLogged() {
 		lead();
 		this.appender.fail();
-		this.store.beforeNext("confirm", () -> {
-			throw new IllegalStateException("test");
-		});
+		this.store.failNext("confirm", new IllegalStateException("test"));
 		this.events.awaitGranted(2);
 		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
 	}
@@ -144,9 +138,7 @@ class UnreportableFailureTests {
 	@MethodSource("failures")
 	void watchdogGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
 		lead();
-		this.store.before("abort", () -> {
-			throw failure;
-		});
+		this.store.fail("abort", failure);
 		revokesTheOtherAfterwards();
 	}
 
@@ -154,9 +146,7 @@ class UnreportableFailureTests {
 	void watchdogGoesOnAlthoughItsFailureCannotBeLogged() {
 		lead();
 		this.appender.fail();
-		this.store.before("abort", () -> {
-			throw new IllegalStateException("test");
-		});
+		this.store.fail("abort", new IllegalStateException("test"));
 		revokesTheOtherAfterwards();
 	}
 

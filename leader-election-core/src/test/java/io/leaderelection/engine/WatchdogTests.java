@@ -19,16 +19,13 @@ package io.leaderelection.engine;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
-import io.leaderelection.Term;
 import io.leaderelection.engine.Watchdog.Supervised;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -127,15 +124,17 @@ class WatchdogTests {
 		ElectionSettings settings = new ElectionSettings("default", "node-1", Duration.ofSeconds(2), Duration.ZERO,
 				Duration.ofSeconds(20), true);
 		List<ElectionEvent> events = new CopyOnWriteArrayList<>();
-		HangingSession session = new HangingSession();
+		HookedStore store = new HookedStore();
 		DefaultLeaderElector elector = new DefaultLeaderElector(settings, ElectionTimings.DEFAULTS, LogContext.NONE,
-				() -> session, this.watchdog, events::add);
+				store, this.watchdog, events::add);
 		elector.start();
+		await().until(elector::isLeader);
+		store.cutOff();
 		await().until(() -> events.size() == 2);
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(events.get(1)).isInstanceOfSatisfying(LeadershipRevokedEvent.class,
 				(revoked) -> assertThat(revoked.getReason()).isEqualTo(Reason.LEASE_EXPIRED));
-		await().until(() -> session.aborted.getCount() == 0);
+		await().until(() -> store.aborted() == 1);
 		elector.stop().join();
 		awaitEnd(this.threads.get(0));
 	}
@@ -153,72 +152,6 @@ class WatchdogTests {
 
 	private static void awaitEnd(Thread thread) {
 		await().until(() -> !thread.isAlive());
-	}
-
-	/**
-	 * Wins once, and hangs from the first confirmation after the grant until aborted.
-	 */
-	private static final class HangingSession implements StoreSession {
-
-		private final CountDownLatch aborted = new CountDownLatch(1);
-
-		private int confirmations;
-
-		@Override
-		public Acquisition acquire(Duration timeout) throws SessionException {
-			if (this.confirmations > 0) {
-				throw new SessionException("Aborted", null);
-			}
-			return new Acquisition.Won(new Term(0, 0, 1), Acquisition.Ending.CLEAN, true);
-		}
-
-		@Override
-		public View observe() {
-			return View.NONE;
-		}
-
-		@Override
-		public Confirmation confirm() throws SessionException {
-			if (++this.confirmations > 1) {
-				hang();
-			}
-			return new Confirmation(null, false, null);
-		}
-
-		private void hang() throws SessionException {
-			try {
-				this.aborted.await();
-			}
-			catch (InterruptedException ex) {
-				throw new SessionException("Interrupted", ex);
-			}
-			throw new SessionException("Aborted", null);
-		}
-
-		@Override
-		public @Nullable String passBarrier(Duration timeout) {
-			return null;
-		}
-
-		@Override
-		public Duration probe(Duration longest) {
-			return Duration.ofMillis(10);
-		}
-
-		@Override
-		public boolean release(boolean clean) {
-			return false;
-		}
-
-		@Override
-		public void close() {
-		}
-
-		@Override
-		public void abort() {
-			this.aborted.countDown();
-		}
-
 	}
 
 }
