@@ -134,8 +134,7 @@ class WatcherTests extends AdvisoryLockFixture {
 				SET search_path = misleading, pg_catalog
 				""");
 		this.pool.setNetworkTimeout(Runnable::run, 60_000);
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
+		AdvisoryLockStore watching = watching();
 		StoreSession first = candidate("node-1");
 		Won won = win(first);
 		candidate("node-2");
@@ -161,8 +160,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		this.server.execute("CREATE DATABASE " + other);
 		this.created.add("DATABASE " + other);
 		this.pool = tracked(this.server.connectTo(other));
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
+		AdvisoryLockStore watching = watching();
 		candidate("node-1");
 		candidate("node-2");
 		assertThat(watching.watch(false).open()).isFalse();
@@ -197,10 +195,18 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watching.watch(false)).isNotNull();
 	}
 
-	private AdvisoryLockStore watchByPool(int port) throws Exception {
-		this.pool = tracked(this.server.connect(port, new Properties()));
+	/**
+	 * Return a store that has observed once, on a connection of its own.
+	 */
+	private AdvisoryLockStore watching() throws SessionException {
 		AdvisoryLockStore watching = store("node-4");
 		watching.watch(false);
+		return watching;
+	}
+
+	private AdvisoryLockStore watchByPool(int port) throws Exception {
+		this.pool = tracked(this.server.connect(port, new Properties()));
+		AdvisoryLockStore watching = watching();
 		assertThat(watching.watch(false).open()).isTrue();
 		return watching;
 	}
@@ -266,8 +272,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		Won won = win(leader);
 		StoreSession standby = candidate("node-2");
 		StoreSession other = candidate("node-3");
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
+		AdvisoryLockStore watching = watching();
 		for (int i = 0; i < 3; i++) {
 			Watch watch = watching.watch(false);
 			assertThat(watch.open()).isFalse();
@@ -329,8 +334,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		};
 		willAnswer(count).given(this.pool).rollback();
 		willAnswer(count).given(this.pool).setAutoCommit(false);
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
+		AdvisoryLockStore watching = watching();
 		assertThat(watching.watch(false).open()).isFalse();
 		standby.close();
 		await().until(() -> seats().size() < STANDBYS);
@@ -372,8 +376,7 @@ class WatcherTests extends AdvisoryLockFixture {
 					other.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_control_system() FROM PUBLIC");
 				}
 				this.pool = other.connectAs(identifier ? other.username() : "lender", new Properties());
-				AdvisoryLockStore watching = store("node-4");
-				watching.watch(false);
+				AdvisoryLockStore watching = watching();
 				if (identifier) {
 					candidate("node-1");
 					candidate("node-2");
@@ -403,8 +406,7 @@ class WatcherTests extends AdvisoryLockFixture {
 	}
 
 	private void assertPoolIsUsed() throws Exception {
-		AdvisoryLockStore watching = store("node-4");
-		watching.watch(false);
+		AdvisoryLockStore watching = watching();
 		int before = this.opened.get();
 		assertThat(watching.watch(false).open()).isTrue();
 		assertThat(this.opened).hasValue(before);

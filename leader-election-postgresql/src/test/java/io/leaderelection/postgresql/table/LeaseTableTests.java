@@ -208,32 +208,19 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		awaitStill(() -> !next.isDone());
 	}
 
-	@Test
-	void rowOfADeletedElectionEndsTheTerm() throws SessionException {
-		StoreSession first = leader("node-a");
-		this.server.execute("DELETE FROM " + this.table);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
-			.withMessage("The row of the election has been deleted");
-	}
-
-	@Test
-	void rowOfAnElectionThatAnotherNodeOwnsEndsTheTerm() throws SessionException {
-		StoreSession first = leader("node-a");
-		StoreSession second = follower("node-b");
-		update("term = term + 1, owner = '" + rows("node-b", "token").get(0) + "'");
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
-			.withMessageMatching("The term has ended: node 'node-b' leads in the term .*");
-	}
-
-	@Test
-	void releaseByHandEndsTheTerm() throws Exception {
+	@ParameterizedTest
+	@CsvSource({ "DELETE FROM %s, The row of the election has been deleted",
+			"'UPDATE %s SET term = term + 1, owner = (SELECT token FROM %<s_node WHERE node = ''node-b'')', "
+					+ "The term has ended: node 'node-b' leads in the term .*",
+			"UPDATE %s SET owner = NULL, The term has ended: the election is free" })
+	void changeByHandEndsTheTerm(String change, String message) throws Exception {
 		TestNode node = node("node-a");
 		StoreSession first = node.open();
 		Won won = lead(first);
-		update("owner = NULL");
+		follower("node-b");
+		this.server.execute(change.formatted(this.table));
 		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
-			.withMessage("The term has ended: the election is free");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm).withMessageMatching(message);
 	}
 
 	@Test
