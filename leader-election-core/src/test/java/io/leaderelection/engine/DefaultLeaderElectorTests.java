@@ -18,6 +18,7 @@ package io.leaderelection.engine;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -30,6 +31,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionStatus.Role;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -51,6 +53,13 @@ class DefaultLeaderElectorTests {
 	private static final Duration LONG = Duration.ofSeconds(20);
 
 	private final List<ElectionEvent> events = new CopyOnWriteArrayList<>();
+
+	private final List<DefaultLeaderElector> electors = new ArrayList<>();
+
+	@AfterEach
+	void stop() {
+		this.electors.forEach((elector) -> assertThat(elector.stop()).succeedsWithin(LONG));
+	}
 
 	@Test
 	void alwaysLeadsFromTheFirstDecisionUntilTheStop() throws Exception {
@@ -74,8 +83,7 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void stageOfOneResignationDoesNotDelayAnother() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.always());
-		assertThat(elector.start()).succeedsWithin(LONG);
+		DefaultLeaderElector elector = started(LocalStore.always());
 		CountDownLatch second = new CountDownLatch(1);
 		// The hand-over waits for it, so that the stage does not run on this thread
 		Work work = Objects.requireNonNull(elector.election().gate().enter("work"));
@@ -92,13 +100,11 @@ class DefaultLeaderElectorTests {
 		assertThat(elector.resign()).succeedsWithin(LONG);
 		second.countDown();
 		assertThat(first).succeedsWithin(LONG).isEqualTo(true);
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test
 	void neverLeads() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.manual(false));
-		assertThat(elector.start()).succeedsWithin(LONG);
+		DefaultLeaderElector elector = started(LocalStore.manual(false));
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ZERO)).isFalse();
 		assertThat(elector.status().role()).isEqualTo(Role.FOLLOWER);
@@ -115,11 +121,9 @@ class DefaultLeaderElectorTests {
 
 	@Test
 	void awaitLeadershipReturnsAtOnceIfThereIsNoTime() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.manual(false));
-		assertThat(elector.start()).succeedsWithin(LONG);
+		DefaultLeaderElector elector = started(LocalStore.manual(false));
 		assertThat(elector.awaitLeadership(Duration.ofNanos(-1))).isFalse();
 		assertThat(elector.awaitLeadership(Duration.ofSeconds(Long.MIN_VALUE))).isFalse();
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@ParameterizedTest
@@ -136,13 +140,11 @@ class DefaultLeaderElectorTests {
 		});
 		elector.start();
 		assertThat(leads).succeedsWithin(LONG).isEqualTo(true);
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test
 	void runsWorkInItsTermAndLetsItsExceptionsThrough() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.always());
-		elector.start().join();
+		DefaultLeaderElector elector = started(LocalStore.always());
 		assertThat(elector.getWorkLeadership()).isNull();
 		assertThat(elector
 			.runIfLeader(() -> assertThat(elector.getWorkLeadership()).isNotNull().isSameAs(elector.getLeadership())))
@@ -157,26 +159,22 @@ class DefaultLeaderElectorTests {
 			throw new IOException("test");
 		}));
 		assertThat(elector.gate().isEmpty()).isTrue();
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test
 	void workLastsUntilItsStageCompletes() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.always());
-		elector.start().join();
+		DefaultLeaderElector elector = started(LocalStore.always());
 		CompletableFuture<String> stage = elector.callIfLeader(CompletableFuture<String>::new).orElseThrow();
 		CompletableFuture<Boolean> handOver = elector.resign();
 		assertThat(elector.isLeader()).isFalse();
 		assertThat(handOver).isNotDone();
 		stage.complete("result");
 		assertThat(handOver).succeedsWithin(LONG).isEqualTo(true);
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test
 	void workMayWaitForItsOwnHandOver() {
-		DefaultLeaderElector elector = elector(LocalStore.always());
-		elector.start().join();
+		DefaultLeaderElector elector = started(LocalStore.always());
 		assertThat(elector.runIfLeader(() -> assertThat(elector.resign().join()).isTrue())).isTrue();
 		assertThat(elector.statistics().revoked(Reason.RESIGNED)).isOne();
 		assertThat(elector.stop()).succeedsWithin(LONG);
@@ -189,8 +187,7 @@ class DefaultLeaderElectorTests {
 	 */
 	@Test
 	void resignationDoesNotWaitForTheNextProbe() throws Exception {
-		DefaultLeaderElector elector = elector(LocalStore.always());
-		elector.start().join();
+		DefaultLeaderElector elector = started(LocalStore.always());
 		long handOvers = 0;
 		for (int i = 0; i < 10; i++) {
 			assertThat(elector.awaitLeadership(LONG)).isTrue();
@@ -199,7 +196,6 @@ class DefaultLeaderElectorTests {
 			handOvers += System.nanoTime() - start;
 		}
 		assertThat(Duration.ofNanos(handOvers)).isLessThan(Duration.ofMillis(2500));
-		assertThat(elector.stop()).succeedsWithin(LONG);
 	}
 
 	@Test
@@ -215,9 +211,17 @@ class DefaultLeaderElectorTests {
 			.withMessageContaining("reports");
 	}
 
+	private DefaultLeaderElector started(ElectionStore store) {
+		DefaultLeaderElector elector = elector(store);
+		assertThat(elector.start()).succeedsWithin(LONG);
+		return elector;
+	}
+
 	private DefaultLeaderElector elector(ElectionStore store) {
-		return new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS, LogContext.NONE, store,
-				new Watchdog(Platform.SYSTEM), this.events::add);
+		DefaultLeaderElector elector = new DefaultLeaderElector(settings("default"), ElectionTimings.DEFAULTS,
+				LogContext.NONE, store, new Watchdog(Platform.SYSTEM), this.events::add);
+		this.electors.add(elector);
+		return elector;
 	}
 
 	private static ElectionSettings settings(String election) {

@@ -309,16 +309,6 @@ class ElectionHandOverTests extends ElectionFixture {
 	}
 
 	@Test
-	void secondResignationIsTheSame() {
-		at(Duration.ofMillis(500), this::enter);
-		at(Duration.ofSeconds(1), this::resign);
-		at(Duration.ofSeconds(2), () -> assertThat(this.election.resign("application")).isNotDone());
-		at(Duration.ofSeconds(3), this::exit);
-		stopAt(Duration.ofSeconds(4)).run();
-		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 RESIGNED");
-	}
-
-	@Test
 	void nodeThatResignedIsACandidateAgainAtOnceWhenAnotherLeads() {
 		at(Duration.ofSeconds(1), this::resign);
 		at(Duration.ofMillis(1550), () -> this.store.leader = new Holder("node-2", "4711"));

@@ -106,38 +106,6 @@ class ElectionLimitsTests extends ElectionFixture {
 		assertThat(this.resignation).isCompletedWithValue(false);
 	}
 
-	@Test
-	void resignationIsFalseAfterALossDuringTheDrain() {
-		at(Duration.ofSeconds(1), () -> {
-			this.work = this.election.gate().enter("job");
-			this.resignation = this.election.resign("application");
-		});
-		at(Duration.ofSeconds(2), () -> {
-			assertThat(this.resignation).isNotDone();
-			loseSession();
-		});
-		at(Duration.ofSeconds(3), () -> this.work.close());
-		stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.resignation).isCompletedWithValue(false);
-	}
-
-	@Test
-	void resignationIsFalseAfterAReleaseThatFailed() {
-		this.store.fail(Call.RELEASE);
-		at(Duration.ofSeconds(1), () -> this.resignation = this.election.resign("application"));
-		stopAt(Duration.ofSeconds(4)).run();
-		assertThat(this.resignation).isCompletedWithValue(false);
-	}
-
-	@Test
-	void resignationCompletesAfterTheRelease() {
-		at(Duration.ofSeconds(1), () -> {
-			this.resignation = this.election.resign("application");
-			this.resignation.thenAccept((handedOver) -> this.trace.add("resigned " + handedOver));
-		}).stopAt(Duration.ofSeconds(2)).run();
-		assertThat(this.trace).containsSubsequence("release clean", "resigned true");
-	}
-
 	@ParameterizedTest
 	@CsvSource({ "ACQUIRE, true", "OBSERVE, false", "BARRIER, true" })
 	void callsOfANodeThatDoesNotLeadAreNotBoundedByALongLease(Call call, boolean candidate) {

@@ -27,7 +27,6 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
-import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Candidate;
@@ -141,15 +140,6 @@ class ElectionRequestTests extends ElectionFixture {
 	}
 
 	@Test
-	void leaderHandsOverWhenAnotherNodeAsks() {
-		at(Duration.ofSeconds(2), () -> this.store.requester = "node 'node-2'");
-		at(Duration.ofSeconds(2).plus(LEASE.dividedBy(5)), () -> assertThat(isLeader()).isFalse());
-		at(Duration.ofSeconds(5), () -> this.store.requester = null);
-		stopAt(Duration.ofSeconds(6)).run();
-		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED);
-	}
-
-	@Test
 	void leaderIsAskedOnItsOwnNode() {
 		this.store.candidates = BOTH;
 		at(Duration.ofSeconds(2), () -> {
@@ -201,20 +191,6 @@ class ElectionRequestTests extends ElectionFixture {
 	}
 
 	@Test
-	void followerKnowsTheLeaderItsStartAndTheCandidates() {
-		follow();
-		at(Duration.ofSeconds(2), () -> {
-			ElectionStatus status = status();
-			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
-			assertThat(status.leader()).isEqualTo("node-2");
-			assertThat(status.leaderTerm()).isEqualTo(TERM);
-			assertThat(status.leaderSince()).isEqualTo(Instant.EPOCH);
-			assertThat(status.candidates()).containsExactly("node-1", "node-2");
-			assertThat(status.term()).isNull();
-		}).stopAt(Duration.ofSeconds(3)).run();
-	}
-
-	@Test
 	void leaderKnowsTheCandidates() {
 		this.store.candidates = BOTH;
 		at(Duration.ofSeconds(2), () -> {
@@ -226,17 +202,6 @@ class ElectionRequestTests extends ElectionFixture {
 		});
 		at(Duration.ofSeconds(4), () -> assertThat(status().candidates()).containsExactly("node-1"));
 		stopAt(Duration.ofSeconds(5)).run();
-	}
-
-	@Test
-	void changesAreRemembered() {
-		at(Duration.ofSeconds(2), () -> {
-			this.store.next(Call.ACQUIRE, () -> this.store.leader = OTHER);
-			this.election.resign("application");
-		}).stopAt(Duration.ofSeconds(6)).run();
-		assertThat(status().history()).extracting(Transition::kind).startsWith(Kind.GRANTED, Kind.REVOKED);
-		assertThat(status().history().get(1).reason()).isEqualTo(Reason.RESIGNED);
-		assertThat(status().history().get(1).cause()).isEqualTo("application");
 	}
 
 	@Test
@@ -261,6 +226,7 @@ class ElectionRequestTests extends ElectionFixture {
 		stopAt(Duration.ofSeconds(4)).run();
 		assertThat(status().history()).element(1).satisfies((transition) -> {
 			assertThat(transition.kind()).isEqualTo(Kind.REVOKED);
+			assertThat(transition.reason()).isEqualTo(Reason.RESIGNED);
 			assertThat(transition.cause()).isEqualTo("node 'node-2'");
 		});
 		assertThat(output)
@@ -276,9 +242,11 @@ class ElectionRequestTests extends ElectionFixture {
 	}
 
 	@Test
-	void stopHasNoCause(CapturedOutput output) {
+	void firstTermHasNoFormerLeaderAndAStopNoCause(CapturedOutput output) {
 		stopAt(Duration.ofSeconds(2)).run();
-		assertThat(output).contains("in term 0:1:1 (STOPPED)");
+		assertThat(output)
+			.contains("Acquired leadership, starting schedulers (election 'default', node 'node-1', term 0:1:1)")
+			.contains("in term 0:1:1 (STOPPED)");
 	}
 
 	@Test
@@ -292,13 +260,6 @@ class ElectionRequestTests extends ElectionFixture {
 					+ TERM
 					+ ", whose session was last observed 900ms ago, and at least 100ms, possibly a lease longer, without"
 					+ " a leader)");
-	}
-
-	@Test
-	void firstWinnerKnowsNoFormerLeader(CapturedOutput output) {
-		stopAt(Duration.ofSeconds(2)).run();
-		assertThat(output)
-			.contains("Acquired leadership, starting schedulers (election 'default', node 'node-1', term 0:1:1)");
 	}
 
 	@Test

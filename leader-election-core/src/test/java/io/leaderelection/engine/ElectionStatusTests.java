@@ -17,11 +17,11 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.time.Instant;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.FakeStore.Call;
-import io.leaderelection.engine.StoreSession.Holder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -37,27 +37,20 @@ class ElectionStatusTests extends ElectionFixture {
 
 	@Test
 	void showsAFollowerItsLeader() {
-		this.store.leader = new Holder("node-2", "4711");
+		follow();
 		at(Duration.ofSeconds(1), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
 			assertThat(status.leader()).isEqualTo("node-2");
+			assertThat(status.leaderTerm()).isEqualTo(TERM);
+			assertThat(status.leaderSince()).isEqualTo(Instant.EPOCH);
+			assertThat(status.candidates()).containsExactly("node-1", "node-2");
 			assertThat(status.term()).isNull();
 			assertThat(status.silence()).isEqualTo(Duration.ofMillis(199));
 			assertThat(status.leaseRemaining()).isZero();
 		}).stopAt(Duration.ofSeconds(2)).run();
 		assertThat(status().role()).isEqualTo(Role.STOPPED);
 		assertThat(status().leader()).isNull();
-	}
-
-	@Test
-	void showsAWinnerWhatItWaitsFor() {
-		this.store.predecessor = "backend 7";
-		at(Duration.ofSeconds(1), () -> {
-			assertThat(status().role()).isEqualTo(Role.ELECTED);
-			assertThat(status().blockedBy()).isEqualTo("backend 7");
-			assertThat(status().term()).isNull();
-		}).stopAt(Duration.ofSeconds(2)).run();
 	}
 
 	@Test

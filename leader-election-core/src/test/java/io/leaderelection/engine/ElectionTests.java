@@ -24,13 +24,13 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.ElectionState.Problem;
 import io.leaderelection.engine.FakeStore.Call;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
-import io.leaderelection.engine.StoreSession.Holder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
@@ -44,8 +44,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(60)
 @Tag("ring1")
 class ElectionTests extends ElectionFixture {
-
-	private static final Holder OTHER = new Holder("node-2", "4711");
 
 	// The first decision
 
@@ -199,11 +197,18 @@ class ElectionTests extends ElectionFixture {
 				Duration.ofSeconds(3), Duration.ofSeconds(4), Duration.ofMillis(4995));
 	}
 
-	@Test
-	void takeoverDelayIsCountedFromTheReplyOfTheAcquisition() {
-		this.store.ending = Ending.UNKNOWN;
-		this.store.next(Call.ACQUIRE, () -> this.time.advance(Duration.ofMillis(70)));
-		assertGrantedAt(Duration.ofMillis(170));
+	/**
+	 * It runs from the reply of the acquisition on, beside the last confirmation.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "UNKNOWN, ACQUIRE, 70, 170", "ABANDONED, ACQUIRE, 0, 5", "ABANDONED, CONFIRM, 3, 5",
+			"CLEAN, ACQUIRE, 0, 0" })
+	void takeoverDelayDependsOnHowThePredecessorHasEnded(Ending ending, Call slow, long millis, long granted) {
+		this.store.ending = ending;
+		this.store.next(slow, () -> this.time.advance(Duration.ofMillis(millis)));
+		this.listener = (event) -> this.trace.add("at " + this.time.elapsed().toMillis());
+		stopAt(Duration.ofSeconds(1)).run();
+		assertThat(traceFrom("granted 1")).startsWith("granted 1", "at " + granted);
 	}
 
 	@Test
@@ -214,19 +219,6 @@ class ElectionTests extends ElectionFixture {
 		at(Duration.ofMillis(99), () -> assertThat(isLeader()).isFalse());
 		at(Duration.ofMillis(101), () -> assertThat(isLeader()).isTrue());
 		stopAt(Duration.ofSeconds(1)).run();
-	}
-
-	@Test
-	void takeoverDelayIsFiveMillisecondsIfTheServerHasNotEndedTheSessionOfThePredecessor() {
-		this.store.ending = Ending.ABANDONED;
-		assertGrantedAt(Duration.ofMillis(5));
-	}
-
-	@Test
-	void takeoverDelayRunsBesideTheLastConfirmation() {
-		this.store.ending = Ending.ABANDONED;
-		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(3)));
-		assertGrantedAt(Duration.ofMillis(5));
 	}
 
 	@Test
@@ -247,12 +239,6 @@ class ElectionTests extends ElectionFixture {
 		stopAt(Duration.ofSeconds(1)).run();
 		assertThat(this.store.confirmations).contains(Duration.ofMillis(95));
 		assertThat(tracedEvents()).containsExactly("granted 2", "revoked 2 STOPPED");
-	}
-
-	@Test
-	void takeoverDelayIsSkippedIfThePredecessorLeftInGoodOrder() {
-		this.store.ending = Ending.CLEAN;
-		assertGrantedAt(Duration.ofMillis(0));
 	}
 
 	@Test
@@ -317,7 +303,7 @@ class ElectionTests extends ElectionFixture {
 
 	@Test
 	void leaderStopsTrustingItselfThreeQuartersOfTheLeaseAfterTheStartOfTheLastConfirmation() {
-		skipToTheConfirmationAt(Duration.ofSeconds(2));
+		this.store.skip(Call.CONFIRM, 3);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofMillis(900)));
 		this.store.next(Call.CONFIRM, () -> this.time.advance(Duration.ofSeconds(10)));
 		Duration end = Duration.ofSeconds(2).plus(TRUST);
@@ -333,8 +319,7 @@ class ElectionTests extends ElectionFixture {
 
 	@Test
 	void leaderRenewsItsLeaseBeforeItReadsTheCandidates() {
-		this.store.next(Call.CANDIDATES, () -> {
-		});
+		this.store.skip(Call.CANDIDATES);
 		this.store.next(Call.CANDIDATES, () -> {
 			assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(1));
 			this.time.advanceTo(TRUST);
@@ -346,7 +331,7 @@ class ElectionTests extends ElectionFixture {
 
 	@Test
 	void lateConfirmationDoesNotReviveTheTermEvenBeforeTheWatchdogHasRun() {
-		skipToTheConfirmationAt(Duration.ofSeconds(1));
+		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> this.time.advance(TRUST));
 		stopAt(Duration.ofSeconds(6)).run();
 		assertThat(traceFrom("granted 1")).startsWith("granted 1", "revoked 1 LEASE_EXPIRED", "abort", "open", "won 2",
@@ -354,21 +339,8 @@ class ElectionTests extends ElectionFixture {
 	}
 
 	@Test
-	void lateConfirmationDoesNotReviveTheTermThatTheWatchdogHasRevoked() {
-		skipToTheConfirmationAt(Duration.ofSeconds(1));
-		this.store.next(Call.CONFIRM, () -> {
-			this.time.advanceTo(TRUST);
-			checkDeadlines();
-			assertThat(this.trace).endsWith("revoked 1 LEASE_EXPIRED", "abort");
-		});
-		stopAt(Duration.ofSeconds(6)).run();
-		assertThat(tracedEvents()).containsExactly("granted 1", "revoked 1 LEASE_EXPIRED", "granted 2",
-				"revoked 2 STOPPED");
-	}
-
-	@Test
 	void watchdogRevokesOnTimeAndAbortsTheSessionWhileTheElectionThreadHangs() {
-		skipToTheConfirmationAt(Duration.ofSeconds(1));
+		this.store.skip(Call.CONFIRM, 2);
 		this.store.next(Call.CONFIRM, () -> {
 			hang(Duration.ofSeconds(60));
 			assertThat(this.time.elapsed()).isEqualTo(TRUST);
@@ -451,39 +423,14 @@ class ElectionTests extends ElectionFixture {
 	}
 
 	@Test
-	void awaitLeadershipReturnsWhetherTheNodeLeads() {
-		at(Duration.ofSeconds(1), () -> assertThat(await(Duration.ofSeconds(1))).isTrue());
+	void leadershipIsAwaitedForAsLongAsIsAsked() throws InterruptedException {
 		stopAt(Duration.ofSeconds(2)).run();
-		assertThat(await(DRAIN_TIMEOUT)).isFalse();
+		assertThat(this.election.awaitLeadership(DRAIN_TIMEOUT)).isFalse();
 		assertThat(this.time.elapsed()).isEqualTo(Duration.ofSeconds(2).plus(DRAIN_TIMEOUT));
-	}
-
-	private void assertGrantedAt(Duration moment) {
-		this.listener = (event) -> this.trace.add("at " + this.time.elapsed().toMillis());
-		stopAt(Duration.ofSeconds(1)).run();
-		assertThat(traceFrom("granted 1")).startsWith("granted 1", "at " + moment.toMillis());
 	}
 
 	private static Throwable failureOf(CompletableFuture<?> future) {
 		return future.<Throwable>handle((result, failure) -> failure).join();
-	}
-
-	private boolean await(Duration timeout) {
-		try {
-			return this.election.awaitLeadership(timeout);
-		}
-		catch (InterruptedException ex) {
-			throw new IllegalStateException(ex);
-		}
-	}
-
-	/**
-	 * Two confirmations before the grant, then one a second.
-	 */
-	private void skipToTheConfirmationAt(Duration moment) {
-		for (int i = 0; i < moment.toSeconds() + 1; i++) {
-			this.store.skip(Call.CONFIRM);
-		}
 	}
 
 }
