@@ -16,17 +16,14 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
-import java.sql.Driver;
 import java.sql.DriverManager;
-import java.sql.DriverPropertyInfo;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Properties;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.logging.Logger;
+import java.util.function.Consumer;
 
 import javax.sql.DataSource;
 
@@ -41,18 +38,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.postgresql.ds.PGSimpleDataSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.aop.framework.ProxyFactory;
-import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Lazy;
-import org.springframework.context.annotation.Primary;
-import org.springframework.jdbc.datasource.AbstractDataSource;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.util.Assert;
@@ -61,8 +54,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.anyInt;
+import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.times;
+import static org.mockito.Mockito.verify;
 
 /**
  * Tests for {@link ElectionConnectionSource}, on a driver that only takes notes.
@@ -72,16 +68,21 @@ class ElectionConnectionSourceTests {
 
 	private static final String URL = "jdbc:notes:postgresql://host/db";
 
+	private static final Datasource NONE = new Datasource(null, null, null);
+
+	private static final Datasource OTHER = new Datasource("jdbc:notes:postgresql://other/db", null, null);
+
 	private static final Duration BORROW_TIMEOUT = Duration.ofSeconds(20);
 
 	private static final Properties NO_SETTINGS = new Properties();
 
-	private final NotesDriver driver = new NotesDriver();
+	private NotesDriver driver;
 
 	private @Nullable AnnotationConfigApplicationContext context;
 
 	@BeforeEach
 	void register() throws SQLException {
+		this.driver = new NotesDriver();
 		DriverManager.registerDriver(this.driver);
 	}
 
@@ -98,8 +99,7 @@ class ElectionConnectionSourceTests {
 		ElectionConnectionSource source = source(hikari(URL));
 		source.check();
 		source.connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo(URL);
-		assertThat(this.driver.properties).containsEntry("user", "app").containsEntry("password", "secret");
+		assertConnected(URL, "app", "secret");
 		assertThat(source.describe()).isEqualTo(URL);
 	}
 
@@ -108,20 +108,6 @@ class ElectionConnectionSourceTests {
 		HikariDataSource pool = hikari(URL);
 		source(pool).connect(NO_SETTINGS);
 		assertThat(pool.getHikariPoolMXBean()).isNull();
-	}
-
-	@Test
-	void looksThroughProxiesOfTheDataSource() throws SQLException {
-		source(new LazyConnectionDataSourceProxy(hikari(URL))).connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo(URL);
-	}
-
-	@Test
-	void looksBehindDelegatesAndAdviceOfTheDataSource() throws SQLException {
-		DataSource advised = (DataSource) new ProxyFactory(DataSource.class, new SingletonTargetSource(hikari(URL)))
-			.getProxy();
-		source(new DelegatingDataSource(new DelegatingDataSource(advised))).connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo(URL);
 	}
 
 	@Test
@@ -139,96 +125,33 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
-	void picksUpCredentialsThatWereChangedAtRunTime() throws SQLException {
-		HikariDataSource pool = hikari(URL);
-		ElectionConnectionSource source = source(pool);
-		source.check();
-		source.connect(NO_SETTINGS);
-		pool.getHikariConfigMXBean().setPassword("rotated");
-		source.connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("password", "rotated");
-	}
-
-	@Test
 	void asksTheCredentialsProviderOfHikariEveryTime() throws SQLException {
 		HikariDataSource pool = hikari(URL);
-		AtomicReference<String> token = new AtomicReference<>("token-1");
-		pool.setCredentialsProvider(() -> Credentials.of("iam", token.get()));
-		ElectionConnectionSource source = source(pool);
-		source.check();
-		token.set("token-2");
-		source.connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("user", "iam").containsEntry("password", "token-2");
-	}
-
-	@Test
-	void credentialsThatFailForAMomentAreAskedForAgain() throws SQLException {
-		AtomicBoolean fails = new AtomicBoolean(true);
-		HikariDataSource pool = new HikariDataSource() {
-
-			@Override
-			public Credentials getCredentials() {
-				Assert.state(!fails.get(), "no token");
-				return Credentials.of("app", "token");
-			}
-
-		};
-		pool.setJdbcUrl(URL);
+		AtomicReference<@Nullable String> token = new AtomicReference<>();
+		pool.setCredentialsProvider(() -> {
+			Assert.state(token.get() != null, "no token");
+			return Credentials.of("iam", token.get());
+		});
 		ElectionConnectionSource source = source(pool);
 		source.check();
 		assertThat(source.describe()).isEqualTo("unknown");
 		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> source.connect(NO_SETTINGS))
 			.withMessageContaining("no token")
 			.returns("08001", SQLException::getSQLState);
-		fails.set(false);
-		source.connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("password", "token");
-	}
-
-	@Test
-	void carriesOverConnectionPropertiesOfDriverBasedDataSource() throws SQLException {
-		DriverManagerDataSource dataSource = new DriverManagerDataSource(URL, "app", "secret");
-		Properties properties = new Properties();
-		properties.setProperty("sslmode", "require");
-		dataSource.setConnectionProperties(properties);
-		source(dataSource).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("sslmode", "require").containsEntry("user", "app");
-	}
-
-	@Test
-	void carriesOverConnectionPropertiesOfDbcp() throws SQLException {
-		BasicDataSource pool = new BasicDataSource();
-		pool.setUrl(URL);
-		pool.setUsername("app");
-		pool.setPassword("secret");
-		pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
-		source(pool).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("sslmode", "verify-full")
-			.containsEntry("sslrootcert", "ca.crt")
-			.containsEntry("user", "app")
-			.containsEntry("password", "secret");
-	}
-
-	@Test
-	void carriesOverConnectionPropertiesOfTomcat() throws SQLException {
-		org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource();
-		pool.setUrl(URL);
-		pool.setUsername("app");
-		pool.setConnectionProperties("sslmode=verify-full;sslrootcert=ca.crt");
-		source(pool).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("sslmode", "verify-full")
-			.containsEntry("sslrootcert", "ca.crt")
-			.containsEntry("user", "app");
+		for (String each : List.of("token-1", "token-2")) {
+			token.set(each);
+			source.connect(NO_SETTINGS);
+			assertConnected(URL, "iam", each);
+		}
 	}
 
 	@Test
 	void ownUrlWinsOverTheDataSource() throws SQLException {
 		ElectionConnectionSource source = source(hikari("jdbc:h2:mem:test"),
-				new Datasource("jdbc:notes:postgresql://other/db", "elector", "pw"));
+				new Datasource(OTHER.url(), "elector", "pw"));
 		source.check();
 		source.connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://other/db");
-		assertThat(this.driver.properties).containsEntry("user", "elector").containsEntry("password", "pw");
+		assertConnected(OTHER.url(), "elector", "pw");
 	}
 
 	@Test
@@ -240,48 +163,42 @@ class ElectionConnectionSourceTests {
 	@Test
 	void ownCredentialsReplaceThoseOfTheDataSource() throws SQLException {
 		source(hikari(URL), new Datasource(null, "elector", null)).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("user", "elector").containsEntry("password", "secret");
+		assertConnected(URL, "elector", "secret");
 		source(hikari(URL), new Datasource(null, "elector", "pw")).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("user", "elector").containsEntry("password", "pw");
+		assertConnected(URL, "elector", "pw");
 	}
 
-	@Test
-	void dedicatedPoolIsDerivedFrom() throws SQLException {
-		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, new Datasource(URL, null, null));
+	/**
+	 * It keeps its credentials, with and without another URL beside it.
+	 */
+	@ParameterizedTest
+	@NullSource
+	@ValueSource(strings = URL)
+	void dedicatedPoolIsDerivedFrom(@Nullable String url) throws SQLException {
+		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class,
+				new Datasource(url, "other", "other-secret"));
 		source.check();
 		source.connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://dedicated/db");
-	}
-
-	@Test
-	void dedicatedPoolKeepsItsCredentialsBesideAnotherUrl() throws SQLException {
-		source(DedicatedPoolConfiguration.class, new Datasource(URL, "other", "other-secret")).connect(NO_SETTINGS);
-		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://dedicated/db");
-		assertThat(this.driver.properties).containsEntry("user", "app").containsEntry("password", "secret");
-	}
-
-	@Test
-	void dedicatedPoolKeepsItsCredentials() throws SQLException {
-		source(DedicatedPoolConfiguration.class, new Datasource(null, "other", "other-secret")).connect(NO_SETTINGS);
-		assertThat(this.driver.properties).containsEntry("user", "app").containsEntry("password", "secret");
+		assertConnected("jdbc:notes:postgresql://dedicated/db", "app", "secret");
 	}
 
 	@Test
 	void dedicatedDataSourceThatIsNoPoolIsAsked() throws SQLException {
-		ElectionConnectionSource source = source(DedicatedTokenConfiguration.class, none());
+		ElectionConnectionSource source = source(DedicatedMockConfiguration.class, NONE);
 		source.check();
 		Properties settings = new Properties();
 		settings.setProperty("socketTimeout", "7");
+		DataSource dataSource = this.context.getBean("electionDataSource", DataSource.class);
+		given(dataSource.getConnection()).willReturn(this.driver.connection);
 		assertThat(source.connect(settings)).isNotNull();
 		source.connect(settings);
-		TokenDataSource dataSource = this.context.getBean(TokenDataSource.class);
-		assertThat(dataSource.connections).isEqualTo(2);
-		assertThat(dataSource.networkTimeout).isEqualTo(7000);
+		verify(dataSource, times(2)).getConnection();
+		verify(this.driver.connection, times(2)).setNetworkTimeout(any(), eq(7000));
 	}
 
 	@Test
 	void primaryOfSeveralDataSourcesIsTaken() throws SQLException {
-		source(PrimaryConfiguration.class, none()).connect(NO_SETTINGS);
+		source(this::registerPrimary, NONE).connect(NO_SETTINGS);
 		assertThat(this.driver.url).isEqualTo("jdbc:notes:postgresql://primary/db");
 	}
 
@@ -291,11 +208,8 @@ class ElectionConnectionSourceTests {
 			ElectionConnectionSource source = source(pool);
 			assertThat(source.borrow(BORROW_TIMEOUT)).isNull();
 			source.check();
-			start(pool);
-			try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
-				assertThat(lent).isNotNull();
-				assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
-			}
+			pool.getConnection().close();
+			assertLends(source, pool);
 			assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
 		}
 	}
@@ -309,34 +223,27 @@ class ElectionConnectionSourceTests {
 	void nothingIsLentByADriverOfAnEarlierJdbc() throws Exception {
 		DataSource earlier = mock(DataSource.class);
 		given(earlier.isWrapperFor(any())).willThrow(new AbstractMethodError());
-		assertLendsNothing(source(earlier, new Datasource("jdbc:notes:postgresql://other/db", null, null)));
+		assertLendsNothing(source(earlier, OTHER));
 	}
 
 	@Test
 	void poolLendsNextToAnOwnUrl() throws Exception {
 		try (HikariDataSource pool = hikari(URL)) {
-			ElectionConnectionSource source = source(new LazyConnectionDataSourceProxy(pool),
-					new Datasource("jdbc:notes:postgresql://other/db", null, null));
+			ElectionConnectionSource source = source(new LazyConnectionDataSourceProxy(pool), OTHER);
 			assertLendsNothing(source);
 			assertThat(pool.getHikariPoolMXBean()).as("not started for this").isNull();
-			start(pool);
-			try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
-				assertThat(lent).isNotNull();
-				assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
-			}
+			pool.getConnection().close();
+			assertLends(source, pool);
 		}
 	}
 
 	@Test
 	void poolLendsNextToADedicatedDataSource() throws Exception {
-		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, none());
+		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, NONE);
 		assertLendsNothing(source);
 		HikariDataSource pool = this.context.getBean("dataSource", HikariDataSource.class);
-		start(pool);
-		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
-			assertThat(lent).isNotNull();
-			assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
-		}
+		pool.getConnection().close();
+		assertLends(source, pool);
 		assertThat(this.context.getBean("electionDataSource", HikariDataSource.class).getHikariPoolMXBean()).isNull();
 	}
 
@@ -358,10 +265,10 @@ class ElectionConnectionSourceTests {
 	}
 
 	private void assertLendsWhenStarted(DataSource pool) throws Exception {
-		ElectionConnectionSource source = source(pool, new Datasource("jdbc:notes:postgresql://other/db", null, null));
+		ElectionConnectionSource source = source(pool, OTHER);
 		assertLendsNothing(source);
 		assertThat(this.driver.url).isNull();
-		start(pool);
+		pool.getConnection().close();
 		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
 			assertThat(lent).isNotNull();
 		}
@@ -369,46 +276,23 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void dataSourceThatCannotBeCreatedIsNotNeededNextToAnOwnUrl() throws Exception {
-		assertLendsNothing(source(BrokenConfiguration.class, new Datasource(URL, null, null)));
-	}
-
-	/**
-	 * Request a connection, as an application does.
-	 */
-	private void start(DataSource pool) throws SQLException {
-		this.driver.connection = mock(Connection.class);
-		given(this.driver.connection.isValid(anyInt())).willReturn(true);
-		given(this.driver.connection.getAutoCommit()).willReturn(true);
-		pool.getConnection().close();
+		assertLendsNothing(source((context) -> context.registerBean(DataSource.class, () -> {
+			throw new IllegalStateException("There is no URL");
+		}, (definition) -> definition.setLazyInit(true)), OTHER));
 	}
 
 	@Test
 	void primaryOfSeveralDataSourcesLends() throws Exception {
-		ElectionConnectionSource source = source(PrimaryConfiguration.class, none());
+		ElectionConnectionSource source = source(this::registerPrimary, NONE);
 		source.check();
-		start(this.context.getBean("primary", HikariDataSource.class));
-		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
-			assertThat(lent).isNotNull();
-		}
+		this.context.getBean("primary", HikariDataSource.class).getConnection().close();
+		assertLends(source, this.context.getBean("primary", HikariDataSource.class));
 		assertThat(this.context.getBean("one", HikariDataSource.class).getHikariPoolMXBean()).isNull();
-		assertThat(this.context.getBean("primary", HikariDataSource.class).getHikariPoolMXBean()).isNotNull();
 	}
 
 	private void assertLendsNothing(ElectionConnectionSource source) throws InterruptedException {
 		source.check();
 		assertThat(source.borrow(BORROW_TIMEOUT)).isNull();
-	}
-
-	@Test
-	void pgSimpleDataSourceIsDerivedFrom() {
-		PGSimpleDataSource dataSource = new PGSimpleDataSource();
-		dataSource.setServerNames(new String[] { "pghost" });
-		dataSource.setDatabaseName("db");
-		dataSource.setUser("app");
-		dataSource.setSslMode("require");
-		ElectionConnectionSource source = source(dataSource);
-		source.check();
-		assertThat(source.describe()).startsWith("jdbc:postgresql://pghost").endsWith("/db");
 	}
 
 	@Test
@@ -429,7 +313,8 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void refusesWithoutDataSource() {
-		refused(source(EmptyConfiguration.class, none())).satisfies((ex) -> {
+		refused(source((context) -> {
+		}, NONE)).satisfies((ex) -> {
 			assertThat(ex).hasMessageContaining("the application has no DataSource");
 			assertThat(ex.getAction()).contains("spring.datasource.url", "leader-election.datasource.url",
 					"leader-election.mode=always");
@@ -438,7 +323,7 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void refusesSeveralDataSourcesWithoutPrimary() {
-		refused(source(SeveralConfiguration.class, none())).satisfies((ex) -> {
+		refused(source(this::registerSeveral, NONE)).satisfies((ex) -> {
 			assertThat(ex).hasMessageContaining("cannot determine which of 2 DataSource beans");
 			assertThat(ex.getAction()).contains("@LeaderElectionDataSource");
 		});
@@ -466,15 +351,8 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
-	void refusesWhatNothingCanBeDerivedFrom() {
-		refused(source(new TokenDataSource()))
-			.satisfies((ex) -> assertThat(ex).hasMessageContaining("TokenDataSource) does not expose how it connects"));
-	}
-
-	@Test
 	void refusesUrlThatNoDriverKnows() {
-		refused(source(EmptyConfiguration.class,
-				new Datasource("jdbc:unheard:postgresql://h/db?password=x", null, null)))
+		refused(source(hikari(URL), new Datasource("jdbc:unheard:postgresql://h/db?password=x", null, null)))
 			.satisfies((ex) -> {
 				assertThat(ex).hasMessageContaining("no JDBC driver")
 					.hasMessageContaining("jdbc:unheard:postgresql://h/db.");
@@ -493,11 +371,19 @@ class ElectionConnectionSourceTests {
 		return assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(source::check);
 	}
 
-	static Datasource none() {
-		return new Datasource(null, null, null);
+	private void assertConnected(String url, String username, String password) {
+		assertThat(this.driver.url).isEqualTo(url);
+		assertThat(this.driver.properties).containsEntry("user", username).containsEntry("password", password);
 	}
 
-	static HikariDataSource hikari(String url) {
+	private static void assertLends(ElectionConnectionSource source, HikariDataSource pool) throws Exception {
+		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
+			assertThat(lent).isNotNull();
+			assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isOne();
+		}
+	}
+
+	private static HikariDataSource hikari(String url) {
 		HikariDataSource dataSource = new HikariDataSource();
 		dataSource.setJdbcUrl(url);
 		dataSource.setUsername("app");
@@ -505,28 +391,37 @@ class ElectionConnectionSourceTests {
 		return dataSource;
 	}
 
+	private void registerSeveral(GenericApplicationContext context) {
+		for (String name : List.of("one", "two")) {
+			context.registerBean(name, DataSource.class, () -> hikari("jdbc:notes:postgresql://" + name + "/db"));
+		}
+	}
+
+	private void registerPrimary(GenericApplicationContext context) {
+		registerSeveral(context);
+		context.registerBean("primary", DataSource.class, () -> hikari("jdbc:notes:postgresql://primary/db"),
+				(definition) -> definition.setPrimary(true));
+	}
+
 	private ElectionConnectionSource source(DataSource dataSource) {
-		return source(dataSource, none());
+		return source(dataSource, NONE);
 	}
 
 	private ElectionConnectionSource source(DataSource dataSource, Datasource properties) {
-		AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
-		context.registerBean("dataSource", DataSource.class, () -> dataSource);
-		return source(context, properties);
+		return source((context) -> context.registerBean("dataSource", DataSource.class, () -> dataSource), properties);
 	}
 
 	private ElectionConnectionSource source(Class<?> configuration, Datasource properties) {
-		AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
-		context.register(configuration);
-		return source(context, properties);
+		return source((context) -> context.register(configuration), properties);
 	}
 
-	private ElectionConnectionSource source(AnnotationConfigApplicationContext context, Datasource properties) {
+	private ElectionConnectionSource source(Consumer<AnnotationConfigApplicationContext> beans, Datasource properties) {
 		if (this.context != null) {
 			this.context.close();
 		}
-		this.context = context;
-		return of(context, properties);
+		this.context = new AnnotationConfigApplicationContext();
+		beans.accept(this.context);
+		return of(this.context, properties);
 	}
 
 	static ElectionConnectionSource of(AnnotationConfigApplicationContext context, Datasource properties) {
@@ -537,26 +432,10 @@ class ElectionConnectionSourceTests {
 				new PropertiesLeaderElectionConnectionDetails(properties));
 	}
 
-	static class Providers {
-
-		private final ObjectProvider<DataSource> dedicated;
-
-		private final ObjectProvider<DataSource> dataSources;
-
-		Providers(@LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-				ObjectProvider<DataSource> dataSources) {
-			this.dedicated = dedicated;
-			this.dataSources = dataSources;
-		}
-
+	record Providers(@LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
+			ObjectProvider<DataSource> dataSources) {
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class EmptyConfiguration {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
 	static class DedicatedPoolConfiguration {
 
 		@Bean
@@ -572,86 +451,13 @@ class ElectionConnectionSourceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class DedicatedTokenConfiguration {
+	static class DedicatedMockConfiguration extends DedicatedPoolConfiguration {
 
-		@Bean
-		DataSource dataSource() {
-			return hikari("jdbc:notes:postgresql://app/db");
-		}
-
+		@Override
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
-		TokenDataSource electionDataSource() {
-			return new TokenDataSource();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class BrokenConfiguration {
-
-		@Bean
-		@Lazy
-		DataSource dataSource() {
-			throw new IllegalStateException("There is no URL");
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SeveralConfiguration {
-
-		@Bean
-		DataSource one() {
-			return hikari("jdbc:notes:postgresql://one/db");
-		}
-
-		@Bean
-		DataSource two() {
-			return hikari("jdbc:notes:postgresql://two/db");
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class PrimaryConfiguration extends SeveralConfiguration {
-
-		@Bean
-		@Primary
-		DataSource primary() {
-			return hikari("jdbc:notes:postgresql://primary/db");
-		}
-
-	}
-
-	/**
-	 * A data source that gets credentials of its own for each connection.
-	 */
-	static class TokenDataSource extends AbstractDataSource {
-
-		private int connections;
-
-		private int networkTimeout;
-
-		@Override
-		public Connection getConnection() {
-			this.connections++;
-			return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
-					(proxy, method, args) -> {
-						if (method.getName().equals("getNetworkTimeout")) {
-							return 0;
-						}
-						if (method.getName().equals("setNetworkTimeout")) {
-							this.networkTimeout = (int) args[1];
-						}
-						return method.getName().equals("toString") ? "connection" : null;
-					});
-		}
-
-		@Override
-		public Connection getConnection(String username, String password) {
-			return getConnection();
+		DataSource electionDataSource() {
+			return mock(DataSource.class);
 		}
 
 	}
@@ -659,13 +465,18 @@ class ElectionConnectionSourceTests {
 	/**
 	 * A driver that takes notes of what it was asked for.
 	 */
-	static class NotesDriver implements Driver {
+	static class NotesDriver extends org.postgresql.Driver {
+
+		private final Connection connection = mock(Connection.class);
 
 		private @Nullable String url;
 
-		@Nullable Properties properties;
+		private @Nullable Properties properties;
 
-		private @Nullable Connection connection;
+		NotesDriver() throws SQLException {
+			given(this.connection.isValid(anyInt())).willReturn(true);
+			given(this.connection.getAutoCommit()).willReturn(true);
+		}
 
 		@Override
 		public @Nullable Connection connect(String url, Properties info) {
@@ -674,37 +485,12 @@ class ElectionConnectionSourceTests {
 			}
 			this.url = url;
 			this.properties = info;
-			return (this.connection != null) ? this.connection : new TokenDataSource().getConnection();
+			return this.connection;
 		}
 
 		@Override
 		public boolean acceptsURL(String url) {
 			return url.startsWith("jdbc:notes:");
-		}
-
-		@Override
-		public DriverPropertyInfo[] getPropertyInfo(String url, Properties info) {
-			return new DriverPropertyInfo[0];
-		}
-
-		@Override
-		public int getMajorVersion() {
-			return 1;
-		}
-
-		@Override
-		public int getMinorVersion() {
-			return 0;
-		}
-
-		@Override
-		public boolean jdbcCompliant() {
-			return false;
-		}
-
-		@Override
-		public Logger getParentLogger() {
-			return Logger.getGlobal();
 		}
 
 	}

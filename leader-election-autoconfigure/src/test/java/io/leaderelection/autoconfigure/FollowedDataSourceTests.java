@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
@@ -51,10 +52,9 @@ import org.postgresql.ds.common.BaseDataSource;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.aop.target.SingletonTargetSource;
+import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeanWrapper;
-import org.springframework.beans.BeanWrapperImpl;
 import org.springframework.beans.PropertyAccessorFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.AbstractDataSource;
@@ -85,6 +85,10 @@ class FollowedDataSourceTests {
 	private static final String ROLE = "followed_" + UUID.randomUUID().toString().replace("-", "");
 
 	private static final String SCHEMA = ROLE + "_schema";
+
+	private static final String INIT_SQL = "SET work_mem = '77MB'";
+
+	private static final String OPTIONS = "-c geqo_threshold=7";
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -142,8 +146,7 @@ class FollowedDataSourceTests {
 
 	@Test
 	void followsATargetThatIsExchanged() throws SQLException {
-		HikariDataSource first = new HikariDataSource();
-		first.setJdbcUrl("jdbc:postgresql://localhost:1/db");
+		HikariDataSource first = set(new HikariDataSource(), "jdbcUrl", "jdbc:postgresql://localhost:1/db");
 		HotSwappableTargetSource target = new HotSwappableTargetSource(first);
 		ElectionConnectionSource source = source(ProxyFactory.getProxy(DataSource.class, target));
 		source.check();
@@ -209,16 +212,16 @@ class FollowedDataSourceTests {
 		try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
 			context.registerBean("dataSource", DataSource.class, () -> dataSource,
 					(definition) -> definition.setDestroyMethodName(""));
-			context.register(Providers.class);
-			context.refresh();
-			Providers providers = context.getBean(Providers.class);
-			return new ElectionConnectionSource(providers.dedicated, providers.dataSources,
-					new PropertiesLeaderElectionConnectionDetails(new Datasource(null, null, null)));
+			return ElectionConnectionSourceTests.of(context, new Datasource(null, null, null));
 		}
 	}
 
-	record Providers(@LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
-			ObjectProvider<DataSource> dataSources) {
+	private static <T extends DataSource> T set(T dataSource, Object... namesAndValues) {
+		BeanWrapper wrapper = PropertyAccessorFactory.forBeanPropertyAccess(dataSource);
+		for (int i = 0; i < namesAndValues.length; i += 2) {
+			wrapper.setPropertyValue((String) namesAndValues[i], namesAndValues[i + 1]);
+		}
+		return dataSource;
 	}
 
 	/**
@@ -235,249 +238,119 @@ class FollowedDataSourceTests {
 	 */
 	enum Configured {
 
-		HIKARI(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES) {
+		HIKARI(Configured::hikari, Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES),
+
+		HIKARI_THAT_OVERRIDES_GET_CREDENTIALS(() -> set(configure(new HikariDataSource() {
 
 			@Override
-			DataSource create() {
-				return hikari(new HikariDataSource());
+			public Credentials getCredentials() {
+				return Credentials.of(ROLE, "secret");
 			}
 
-		},
+		}), "credentials", Credentials.of("nobody", "nothing")), Setting.SCHEMA),
 
-		HIKARI_THAT_OVERRIDES_GET_CREDENTIALS(Setting.SCHEMA) {
+		HIKARI_WITH_CREDENTIALS_PROVIDER(() -> {
+			HikariDataSource pool = set(hikari(), "password", "nothing");
+			pool.setCredentialsProvider(() -> Credentials.of(ROLE, "secret"));
+			return pool;
+		}, Setting.SCHEMA),
 
-			@Override
-			DataSource create() {
-				HikariDataSource pool = hikari(new HikariDataSource() {
+		HIKARI_WITH_CLASS_NAME(() -> {
+			HikariDataSource pool = set(hikari(), "jdbcUrl", null, "dataSourceClassName",
+					PGSimpleDataSource.class.getName());
+			pool.addDataSourceProperty("serverName", server.host());
+			pool.addDataSourceProperty("portNumber", server.port());
+			pool.addDataSourceProperty("databaseName", server.database());
+			return pool;
+		}, Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL),
 
-					@Override
-					public Credentials getCredentials() {
-						return Credentials.of(ROLE, "secret");
-					}
+		HIKARI_AROUND_A_DATA_SOURCE(() -> set(hikari(), "dataSource",
+				new DelegatingDataSource(new DriverManagerDataSource(server.jdbcUrl())), "jdbcUrl",
+				"jdbc:postgresql://ignored/db"), Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL),
 
-				});
-				pool.setCredentials(Credentials.of("nobody", "nothing"));
-				return pool;
-			}
+		HIKARI_WITH_DRIVER_CLASS(
+				() -> set(hikari(), "jdbcUrl", server.jdbcUrl().replace("jdbc:", RoleDriver.PREFIX), "driverClassName",
+						RoleDriver.class.getName(), "credentials", Credentials.of("nobody", "nothing")),
+				Setting.SCHEMA),
 
-		},
+		DBCP(() -> set(new BasicDataSource(), "url", server.jdbcUrl(), "username", ROLE, "password", "secret",
+				"defaultSchema", SCHEMA, "connectionInitSqls", List.of("SELECT 1", INIT_SQL), "connectionProperties",
+				"connectTimeout=9;options=" + OPTIONS), Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL,
+				Setting.DRIVER_PROPERTIES),
 
-		HIKARI_WITH_CREDENTIALS_PROVIDER(Setting.SCHEMA) {
+		DBCP_OF_TOMCAT(Configured::dbcpOfTheContainer, Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL,
+				Setting.DRIVER_PROPERTIES),
 
-			@Override
-			DataSource create() {
-				HikariDataSource pool = hikari(new HikariDataSource());
-				pool.setPassword("nothing");
-				pool.setCredentialsProvider(() -> Credentials.of(ROLE, "secret"));
-				return pool;
-			}
+		DBCP_WITH_DRIVER(() -> set(new BasicDataSource(), "url", server.jdbcUrl(), "driver", new RoleDriver())),
 
-		},
+		TOMCAT(() -> set(new org.apache.tomcat.jdbc.pool.DataSource(), "url", server.jdbcUrl(), "username", ROLE,
+				"password", "secret", "initSQL", INIT_SQL, "connectionProperties",
+				"connectTimeout=9;options=" + OPTIONS), Setting.ROTATION, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES),
 
-		HIKARI_WITH_CLASS_NAME(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL) {
+		SIMPLE_DRIVER(() -> spring(new SimpleDriverDataSource(new org.postgresql.Driver(), server.jdbcUrl())),
+				Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES),
 
-			@Override
-			DataSource create() {
-				HikariDataSource pool = hikari(new HikariDataSource());
-				pool.setJdbcUrl(null);
-				pool.setDataSourceClassName(PGSimpleDataSource.class.getName());
-				pool.setDataSourceProperties(new Properties());
-				pool.addDataSourceProperty("serverName", server.host());
-				pool.addDataSourceProperty("portNumber", server.port());
-				pool.addDataSourceProperty("databaseName", server.database());
-				return pool;
-			}
+		SIMPLE_DRIVER_INSTANCE(() -> set(spring(new SimpleDriverDataSource(new RoleDriver(), server.jdbcUrl())),
+				"password", "nothing"), Setting.SCHEMA),
 
-		},
+		DRIVER_MANAGER(() -> spring(new DriverManagerDataSource(server.jdbcUrl())), Setting.ROTATION, Setting.SCHEMA,
+				Setting.DRIVER_PROPERTIES),
 
-		HIKARI_AROUND_A_DATA_SOURCE(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL) {
+		SINGLE_CONNECTION(() -> spring(set(new SingleConnectionDataSource(), "url", server.jdbcUrl())),
+				Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES),
 
-			@Override
-			DataSource create() {
-				HikariDataSource pool = hikari(new HikariDataSource());
-				pool.setDataSource(new DelegatingDataSource(new DriverManagerDataSource(server.jdbcUrl())));
-				pool.setJdbcUrl("jdbc:postgresql://ignored/db");
-				return pool;
-			}
+		PG_SIMPLE(() -> pg(new PGSimpleDataSource()), Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES),
 
-		},
+		@SuppressWarnings("deprecation")
+		PG_POOLING(() -> pg(new org.postgresql.ds.PGPoolingDataSource()), Setting.ROTATION, Setting.SCHEMA,
+				Setting.DRIVER_PROPERTIES);
 
-		HIKARI_WITH_DRIVER_CLASS(Setting.SCHEMA) {
-
-			@Override
-			DataSource create() {
-				HikariDataSource pool = hikari(new HikariDataSource());
-				pool.setJdbcUrl(server.jdbcUrl().replace("jdbc:", RoleDriver.PREFIX));
-				pool.setDriverClassName(RoleDriver.class.getName());
-				pool.setCredentials(Credentials.of("nobody", "nothing"));
-				return pool;
-			}
-
-		},
-
-		DBCP(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				BasicDataSource pool = new BasicDataSource();
-				pool.setUrl(server.jdbcUrl());
-				pool.setUsername(ROLE);
-				pool.setPassword("secret");
-				pool.setDefaultSchema(SCHEMA);
-				pool.setConnectionInitSqls(List.of("SELECT 1", INIT_SQL));
-				pool.setConnectionProperties("options=" + OPTIONS);
-				return pool;
-			}
-
-		},
-
-		DBCP_OF_TOMCAT(Setting.ROTATION, Setting.SCHEMA, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				// By JNDI, of the class loader of the container
-				Class<?> type = org.apache.tomcat.dbcp.dbcp2.BasicDataSource.class;
-				URL[] jars = Stream.of(type, org.apache.juli.logging.LogFactory.class)
-					.map((each) -> each.getProtectionDomain().getCodeSource().getLocation())
-					.toArray(URL[]::new);
-				ClassLoader container = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader());
-				BeanWrapper pool = new BeanWrapperImpl(ClassUtils.resolveClassName(type.getName(), container));
-				pool.setPropertyValues(
-						Map.of("url", server.jdbcUrl(), "username", ROLE, "password", "secret", "defaultSchema", SCHEMA,
-								"connectionInitSqls", List.of(INIT_SQL), "connectionProperties", "options=" + OPTIONS));
-				return (DataSource) pool.getWrappedInstance();
-			}
-
-		},
-
-		DBCP_WITH_DRIVER() {
-
-			@Override
-			DataSource create() {
-				BasicDataSource pool = new BasicDataSource();
-				pool.setUrl(server.jdbcUrl());
-				pool.setDriver(new RoleDriver());
-				return pool;
-			}
-
-		},
-
-		TOMCAT(Setting.ROTATION, Setting.INIT_SQL, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource();
-				pool.setUrl(server.jdbcUrl());
-				pool.setUsername(ROLE);
-				pool.setPassword("secret");
-				pool.setInitSQL(INIT_SQL);
-				pool.setConnectionProperties("options=" + OPTIONS);
-				return pool;
-			}
-
-		},
-
-		SIMPLE_DRIVER(Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				return spring(new SimpleDriverDataSource(new org.postgresql.Driver(), server.jdbcUrl()));
-			}
-
-		},
-
-		SIMPLE_DRIVER_INSTANCE(Setting.SCHEMA) {
-
-			@Override
-			DataSource create() {
-				SimpleDriverDataSource dataSource = spring(
-						new SimpleDriverDataSource(new RoleDriver(), server.jdbcUrl()));
-				dataSource.setPassword("nothing");
-				return dataSource;
-			}
-
-		},
-
-		DRIVER_MANAGER(Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				return spring(new DriverManagerDataSource(server.jdbcUrl()));
-			}
-
-		},
-
-		SINGLE_CONNECTION(Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				SingleConnectionDataSource dataSource = new SingleConnectionDataSource();
-				dataSource.setUrl(server.jdbcUrl());
-				return spring(dataSource);
-			}
-
-		},
-
-		PG_SIMPLE(Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			DataSource create() {
-				return pg(new PGSimpleDataSource());
-			}
-
-		},
-
-		PG_POOLING(Setting.ROTATION, Setting.SCHEMA, Setting.DRIVER_PROPERTIES) {
-
-			@Override
-			@SuppressWarnings("deprecation")
-			DataSource create() {
-				return pg(new org.postgresql.ds.PGPoolingDataSource());
-			}
-
-		};
-
-		private static final String INIT_SQL = "SET work_mem = '77MB'";
-
-		private static final String OPTIONS = "-c geqo_threshold=7";
+		private final Supplier<DataSource> dataSource;
 
 		private final List<Setting> settings;
 
-		Configured(Setting... settings) {
+		Configured(Supplier<DataSource> dataSource, Setting... settings) {
+			this.dataSource = dataSource;
 			this.settings = List.of(settings);
 		}
 
-		abstract DataSource create();
+		DataSource create() {
+			return this.dataSource.get();
+		}
 
-		private static <T extends HikariDataSource> T hikari(T pool) {
-			pool.setJdbcUrl(server.jdbcUrl());
-			pool.setUsername(ROLE);
-			pool.setPassword("secret");
-			pool.setSchema(SCHEMA);
-			pool.setConnectionInitSql(INIT_SQL);
+		private static HikariDataSource hikari() {
+			return configure(new HikariDataSource());
+		}
+
+		private static HikariDataSource configure(HikariDataSource pool) {
 			pool.addDataSourceProperty("options", OPTIONS);
-			return pool;
+			return set(pool, "jdbcUrl", server.jdbcUrl(), "username", ROLE, "password", "secret", "schema", SCHEMA,
+					"connectionInitSql", INIT_SQL);
+		}
+
+		private static DataSource dbcpOfTheContainer() {
+			// By JNDI, of the class loader of the container
+			Class<?> type = org.apache.tomcat.dbcp.dbcp2.BasicDataSource.class;
+			URL[] jars = Stream.of(type, org.apache.juli.logging.LogFactory.class)
+				.map((each) -> each.getProtectionDomain().getCodeSource().getLocation())
+				.toArray(URL[]::new);
+			ClassLoader container = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader());
+			DataSource pool = (DataSource) BeanUtils
+				.instantiateClass(ClassUtils.resolveClassName(type.getName(), container));
+			return set(pool, "url", server.jdbcUrl(), "username", ROLE, "password", "secret", "defaultSchema", SCHEMA,
+					"connectionInitSqls", List.of(INIT_SQL), "connectionProperties", "options=" + OPTIONS);
 		}
 
 		private static <T extends AbstractDriverBasedDataSource> T spring(T dataSource) {
-			dataSource.setUsername(ROLE);
-			dataSource.setPassword("secret");
-			dataSource.setSchema(SCHEMA);
-			Properties properties = new Properties();
-			properties.setProperty("options", OPTIONS);
-			dataSource.setConnectionProperties(properties);
-			return dataSource;
+			return set(dataSource, "username", ROLE, "password", "secret", "schema", SCHEMA, "connectionProperties",
+					"options=" + OPTIONS);
 		}
 
-		private static <T extends BaseDataSource> T pg(T dataSource) {
+		private static <T extends BaseDataSource & DataSource> T pg(T dataSource) {
 			dataSource.setServerNames(new String[] { server.host() });
 			dataSource.setPortNumbers(new int[] { server.port() });
-			dataSource.setDatabaseName(server.database());
-			dataSource.setUser(ROLE);
-			dataSource.setPassword("secret");
-			dataSource.setCurrentSchema(SCHEMA);
-			dataSource.setOptions(OPTIONS);
-			return dataSource;
+			return set(dataSource, "databaseName", server.database(), "user", ROLE, "password", "secret",
+					"currentSchema", SCHEMA, "options", OPTIONS);
 		}
 
 	}
@@ -565,11 +438,12 @@ class FollowedDataSourceTests {
 		USER_CREDENTIALS_BEHIND_A_PROXY(new DelegatingDataSource(userCredentials()),
 				"UserCredentialsDataSourceAdapter"),
 
-		HIKARI_THAT_OVERRIDES_GET_CONNECTION(new OverridingPool(), "OverridingPool"),
+		HIKARI_THAT_OVERRIDES_GET_CONNECTION(set(new OverridingPool(), "jdbcUrl", server.jdbcUrl()), "OverridingPool"),
 
-		HIKARI_AROUND_AN_UNKNOWN_DATA_SOURCE(around(new UnknownDataSource()), "HikariDataSource"),
+		HIKARI_AROUND_AN_UNKNOWN_DATA_SOURCE(set(new HikariDataSource(), "dataSource", new UnknownDataSource()),
+				"HikariDataSource"),
 
-		HIKARI_AROUND_A_ROUTING_DATA_SOURCE(around(routing()), "HikariDataSource"),
+		HIKARI_AROUND_A_ROUTING_DATA_SOURCE(set(new HikariDataSource(), "dataSource", routing()), "HikariDataSource"),
 
 		HIKARI_OF_JNDI(set(new HikariDataSource(), "dataSourceJNDI", "java:comp/env/shop"), "HikariDataSource"),
 
@@ -612,22 +486,8 @@ class FollowedDataSourceTests {
 		}
 
 		private static DataSource userCredentials() {
-			UserCredentialsDataSourceAdapter adapter = new UserCredentialsDataSourceAdapter();
-			adapter.setTargetDataSource(Configured.PG_SIMPLE.create());
-			adapter.setUsername("other");
-			adapter.setPassword("secret");
-			return adapter;
-		}
-
-		private static DataSource around(DataSource dataSource) {
-			HikariDataSource pool = new HikariDataSource();
-			pool.setDataSource(dataSource);
-			return pool;
-		}
-
-		private static DataSource set(DataSource dataSource, String property, Object value) {
-			PropertyAccessorFactory.forBeanPropertyAccess(dataSource).setPropertyValue(property, value);
-			return dataSource;
+			return set(new UserCredentialsDataSourceAdapter(), "targetDataSource", Configured.PG_SIMPLE.create(),
+					"username", "other", "password", "secret");
 		}
 
 		private static DataSource embedded() {
@@ -698,7 +558,7 @@ class FollowedDataSourceTests {
 
 	static class OpaqueDataSource extends UnknownDataSource {
 
-		private final DataSource delegate;
+		final DataSource delegate;
 
 		OpaqueDataSource(DataSource delegate) {
 			this.delegate = delegate;
@@ -712,10 +572,6 @@ class FollowedDataSourceTests {
 	}
 
 	static class OverridingPool extends HikariDataSource {
-
-		OverridingPool() {
-			setJdbcUrl(server.jdbcUrl());
-		}
 
 		@Override
 		public Connection getConnection() throws SQLException {
@@ -731,11 +587,8 @@ class FollowedDataSourceTests {
 
 		private final boolean itself;
 
-		private final DataSource delegate;
-
 		Unwrapping(DataSource delegate, boolean itself) {
 			super(delegate);
-			this.delegate = delegate;
 			this.itself = itself;
 		}
 
