@@ -18,12 +18,14 @@ package io.leaderelection.autoconfigure;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.postgresql.ElectionKeys;
+import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -31,6 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -55,17 +58,18 @@ import static org.mockito.Mockito.mock;
 @Tag("ring1")
 class FailureAnalysisTests {
 
-	private static final String NO_DATA_SOURCE = "--spring.autoconfigure.exclude="
+	private static final String NO_DATA_SOURCE = "spring.autoconfigure.exclude="
 			+ "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration";
+
+	private static final String DATA_SOURCE = "--spring.autoconfigure.exclude=";
 
 	/** A start waits for the first decision a second longer than this. */
 	private static final String PATIENT = "--leader-election.takeover-delay=2s";
 
 	@Test
 	void property(CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always",
-				"--leader-election.lease-duration=100ms");
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class), "--leader-election.mode=always",
+				"--leader-election.lease-duration=100ms")
 			.contains("Leader election cannot use the value of a property:")
 			.contains("Property: leader-election.lease-duration")
 			.contains("Value: 100ms")
@@ -77,8 +81,9 @@ class FailureAnalysisTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "sometimes", "never", "manual" })
 	void modeThatDoesNotExist(String mode, CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=" + mode);
-		assertThat(output).contains("leader-election.mode").contains(mode).contains("ALWAYS");
+		fail(output, List.of(Application.class), "--leader-election.mode=" + mode).contains("leader-election.mode")
+			.contains(mode)
+			.contains("ALWAYS");
 	}
 
 	@ParameterizedTest
@@ -90,8 +95,7 @@ class FailureAnalysisTests {
 			"leader-election.resign-when-unhealthy.after, soon", "leader-election.resign-when-unhealthy.group, nowhere",
 			"leader-election.services.start-attempts, 0", "leader-election.services.start-attempts, often" })
 	void valueThatIsNone(String property, String value, CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always", "--" + property + "=" + value);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class), "--leader-election.mode=always", "--" + property + "=" + value)
 			.contains("Property: " + property)
 			.containsPattern("Value: \"?" + value)
 			.contains("Reason: ")
@@ -100,17 +104,15 @@ class FailureAnalysisTests {
 
 	@Test
 	void accessThatDoesNotExist(CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE, "--leader-election.mode=always",
+		fail(output, List.of(Application.class), "--leader-election.mode=always",
 				"--management.endpoints.web.exposure.include=leadership",
-				"--management.endpoint.leadership.access=sometimes");
-		assertThat(output).contains("APPLICATION FAILED TO START")
+				"--management.endpoint.leadership.access=sometimes")
 			.contains("Invalid value 'sometimes' for configuration property 'management.endpoint.leadership.access'");
 	}
 
 	@Test
 	void unknownElection(CapturedOutput output) {
-		fail(UnknownElectionApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always");
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class, UnknownElection.class), "--leader-election.mode=always")
 			.contains("UnknownElection.work()' is guarded by @LeaderOnly for the election 'nightly', which does not "
 					+ "exist")
 			.contains("'leader-election.elections.nightly.*'");
@@ -118,40 +120,34 @@ class FailureAnalysisTests {
 
 	@Test
 	void dataSourceWithoutAccessibleUrl(CapturedOutput output) {
-		fail(SecretiveApplication.class, NO_DATA_SOURCE);
-		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("Secretive) does not expose how it connects")
+		fail(output, List.of(Application.class, Secretive.class)).contains("Secretive) does not expose how it connects")
 			.contains("Set leader-election.datasource.url (and username, password)");
 	}
 
 	@Test
 	void dataSourceForElectionsOfAnotherDriver(CapturedOutput output) {
-		fail(OtherDriverApplication.class, NO_DATA_SOURCE, PATIENT);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class, OtherDriver.class), PATIENT)
 			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver of this ")
 			.contains("Point leader-election.datasource.url at a PostgreSQL server");
 	}
 
 	@Test
 	void dataSourceForElectionsOfAnotherClassLoader(CapturedOutput output) {
-		fail(OtherClassLoaderApplication.class, NO_DATA_SOURCE, PATIENT);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class, OtherClassLoader.class), PATIENT)
 			.contains("is not a connection of the PostgreSQL JDBC driver of this application")
 			.contains("leader-election.datasource.url");
 	}
 
 	@Test
 	void severalDataSourcesForElections(CapturedOutput output) {
-		fail(UndecidedApplication.class, NO_DATA_SOURCE);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class, Undecided.class))
 			.contains("Leader election cannot determine which of 2 @LeaderElectionDataSource beans to use")
 			.contains("Annotate only the one whose database holds the elections");
 	}
 
 	@Test
 	void noDataSource(CapturedOutput output) {
-		fail(Application.class, NO_DATA_SOURCE);
-		assertThat(output)
+		fail(output, List.of(Application.class))
 			.contains("Leader election needs a PostgreSQL database, but the application has no DataSource.")
 			.contains("Action:")
 			.contains("spring.datasource.url")
@@ -160,24 +156,25 @@ class FailureAnalysisTests {
 
 	@Test
 	void noDataSourceForAnnotatedWork(CapturedOutput output) {
-		fail(AnnotatedApplication.class, NO_DATA_SOURCE);
-		assertThat(output).contains("the application has no DataSource").doesNotContain("worked");
+		fail(output, List.of(Application.class, Annotated.class)).contains("the application has no DataSource")
+			.doesNotContain("worked");
 	}
 
 	@Test
 	void otherDatabase(CapturedOutput output) {
-		fail(Application.class, "--spring.datasource.url=jdbc:mysql://host/db",
-				"--spring.datasource.driver-class-name=org.postgresql.Driver");
-		assertThat(output).contains("The application's DataSource points to jdbc:mysql://host/db")
+		fail(output, List.of(Application.class), DATA_SOURCE, "--spring.datasource.url=jdbc:mysql://host/db",
+				"--spring.datasource.driver-class-name=org.postgresql.Driver")
+			.contains("The application's DataSource points to jdbc:mysql://host/db")
 			.contains("held on PostgreSQL only");
 	}
 
 	@Test
 	void sameDerivedAndConfiguredLock(CapturedOutput output) {
 		long main = ElectionKeys.derive("shop", "default").main();
-		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
-				"--spring.application.name=shop", "--leader-election.elections.reports.lock-id=" + main);
-		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
+		fail(output, List.of(Application.class), DATA_SOURCE,
+				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--spring.application.name=shop",
+				"--leader-election.elections.reports.lock-id=" + main)
+			.contains("Property: leader-election.elections.reports.lock-id")
 			.contains("The election 'default' has the same lock");
 	}
 
@@ -188,31 +185,31 @@ class FailureAnalysisTests {
 	@ParameterizedTest
 	@CsvSource({ "93939, 116207", "903, 113633" })
 	void differentLocksWithTheSameDerivedKeys(String first, String second, CapturedOutput output) {
-		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
-				"--leader-election.lock-id=" + first, "--leader-election.elections.reports.lock-id=" + second);
-		assertThat(output).contains("Property: leader-election.elections.reports.lock-id")
+		fail(output, List.of(Application.class), DATA_SOURCE,
+				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--leader-election.lock-id=" + first,
+				"--leader-election.elections.reports.lock-id=" + second)
+			.contains("Property: leader-election.elections.reports.lock-id")
 			.contains("Keys that are derived from it are also keys of the election 'default'");
 	}
 
 	@Test
 	void outOfReachAndFailFast(CapturedOutput output) {
-		fail(Application.class, "--spring.datasource.url=jdbc:postgresql://localhost:1/db",
-				"--leader-election.fail-fast=true");
-		assertThat(output).contains("The database for leader election cannot be reached")
+		fail(output, List.of(Application.class), DATA_SOURCE,
+				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--leader-election.fail-fast=true")
+			.contains("The database for leader election cannot be reached")
 			.contains("since leader-election.fail-fast is set")
 			.contains("start as a follower that keeps trying");
 	}
 
 	@Test
 	void unguardableMethod(CapturedOutput output) {
-		fail(UnguardableApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always");
-		assertThat(output).contains("APPLICATION FAILED TO START").contains("work()").contains("Action:");
+		fail(output, List.of(Application.class, Unguardable.class), "--leader-election.mode=always").contains("work()")
+			.contains("Action:");
 	}
 
 	@Test
 	void guardedMethodWithoutAutoConfiguration(CapturedOutput output) {
-		fail(Annotated.class);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Annotated.class))
 			.contains(
 					"Annotated.work()' is guarded by @LeaderOnly, but there is no leader election in this application "
 							+ "context.")
@@ -221,8 +218,7 @@ class FailureAnalysisTests {
 
 	@Test
 	void electorWithoutAutoConfiguration(CapturedOutput output) {
-		fail(ElectorUser.class);
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(ElectorUser.class))
 			.contains("ElectorUser required a bean of type 'io.leaderelection.LeaderElector' that could not be found.")
 			.contains("is excluded, or auto-configuration is not enabled")
 			.contains("To run without elections, for instance in tests, set leader-election.mode=always.");
@@ -230,9 +226,8 @@ class FailureAnalysisTests {
 
 	@Test
 	void electorOfAnElectionThatDoesNotExist(CapturedOutput output) {
-		fail(NightlyElectorApplication.class, NO_DATA_SOURCE, "--leader-election.mode=always",
-				"--leader-election.elections.reports.candidate=true");
-		assertThat(output).contains("APPLICATION FAILED TO START")
+		fail(output, List.of(Application.class, NightlyElectorUser.class), "--leader-election.mode=always",
+				"--leader-election.elections.reports.candidate=true")
 			.contains("There is no election with the qualifier of the injection point. The beans of elections are: "
 					+ "'leaderElector', 'reportsLeaderElector'.")
 			.contains("'leader-election.elections.<name>.*'");
@@ -240,15 +235,19 @@ class FailureAnalysisTests {
 
 	@Test
 	void otherMissingBean(CapturedOutput output) {
-		fail(DataSourceUser.class);
-		assertThat(output).contains("Consider defining a bean of type 'javax.sql.DataSource'");
+		fail(output, List.of(DataSourceUser.class)).contains("Consider defining a bean of type 'javax.sql.DataSource'");
 	}
 
-	private static void fail(Class<?> application, String... arguments) {
-		assertThatException().isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
-			.properties("spring.application.name=shop")
-			.run(arguments)
-			.close());
+	/**
+	 * Start an application, without a data source unless the arguments say so.
+	 */
+	private static AbstractStringAssert<?> fail(CapturedOutput output, List<Class<?>> sources, String... arguments) {
+		assertThatException().isThrownBy(
+				() -> new SpringApplicationBuilder(sources.toArray(Class<?>[]::new)).web(WebApplicationType.NONE)
+					.properties("spring.application.name=shop", NO_DATA_SOURCE)
+					.run(arguments)
+					.close());
+		return assertThat(output.toString()).contains("APPLICATION FAILED TO START");
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -257,19 +256,10 @@ class FailureAnalysisTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class AnnotatedApplication extends Application {
+	static class Annotated implements InitializingBean {
 
-		@Bean(initMethod = "start")
-		Annotated annotated() {
-			return new Annotated();
-		}
-
-	}
-
-	static class Annotated {
-
-		void start() {
+		@Override
+		public void afterPropertiesSet() {
 		}
 
 		@LeaderOnly
@@ -279,18 +269,7 @@ class FailureAnalysisTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class SecretiveApplication extends Application {
-
-		@Bean
-		Secretive secretive() {
-			return new Secretive();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OtherDriverApplication extends Application {
+	static class OtherDriver {
 
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
@@ -301,14 +280,9 @@ class FailureAnalysisTests {
 			if (!product().equals("PostgreSQL")) {
 				given(connection.isWrapperFor(any())).willThrow(new AbstractMethodError());
 			}
-			return new Secretive() {
-
-				@Override
-				public Connection getConnection() {
-					return connection;
-				}
-
-			};
+			DataSource dataSource = mock(DataSource.class);
+			given(dataSource.getConnection()).willReturn(connection);
+			return dataSource;
 		}
 
 		String product() {
@@ -317,8 +291,7 @@ class FailureAnalysisTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class OtherClassLoaderApplication extends OtherDriverApplication {
+	static class OtherClassLoader extends OtherDriver {
 
 		@Override
 		String product() {
@@ -327,8 +300,7 @@ class FailureAnalysisTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class UndecidedApplication extends OtherDriverApplication {
+	static class Undecided extends OtherDriver {
 
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
@@ -352,16 +324,6 @@ class FailureAnalysisTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class UnknownElectionApplication extends Application {
-
-		@Bean
-		UnknownElection unknownElection() {
-			return new UnknownElection();
-		}
-
-	}
-
 	static class UnknownElection {
 
 		@LeaderOnly("nightly")
@@ -377,29 +339,16 @@ class FailureAnalysisTests {
 
 	}
 
+	static class NightlyElectorUser {
+
+		NightlyElectorUser(@Qualifier("nightly") LeaderElector elector) {
+		}
+
+	}
+
 	static class DataSourceUser {
 
 		DataSourceUser(DataSource dataSource) {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class NightlyElectorApplication extends Application {
-
-		@Bean
-		ElectorUser electorUser(@Qualifier("nightly") LeaderElector elector) {
-			return new ElectorUser(elector);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class UnguardableApplication extends Application {
-
-		@Bean
-		Unguardable unguardable() {
-			return new Unguardable();
 		}
 
 	}
