@@ -46,8 +46,6 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.TaskScheduler;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -61,12 +59,17 @@ import static org.mockito.BDDMockito.mock;
 @Tag("ring1")
 class LeaderElectionAutoConfigurationTests {
 
-	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+	private final ApplicationContextRunner election = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class));
+
+	private final ApplicationContextRunner contextRunner = this.election
+		.withPropertyValues("leader-election.mode=always");
+
+	private final ApplicationContextRunner guarded = this.contextRunner.withBean(Guarded.class);
 
 	@Test
 	void leadsWithoutDataSourceWhenModeIsAlways() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always").run((context) -> {
+		this.contextRunner.run((context) -> {
 			LeaderElector elector = context.getBean(LeaderElector.class);
 			assertThat(elector.getElection()).isEqualTo("default");
 			assertThat(elector.isLeader()).isTrue();
@@ -77,15 +80,15 @@ class LeaderElectionAutoConfigurationTests {
 	@Test
 	void warnsIfEachNodeLeadsBesideADatabase(CapturedOutput output) {
 		String warning = "So does each other node, although a PostgreSQL database is configured";
-		postgreSql().withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+		ApplicationContextRunner always = postgreSql().withPropertyValues("leader-election.mode=always");
+		always.withPropertyValues("leader-election.candidate=false")
 			.run((context) -> assertThat(context).hasNotFailed());
-		postgreSql()
-			.withPropertyValues("leader-election.mode=always", "spring.datasource.url=jdbc:mysql://localhost:1/shop",
+		always
+			.withPropertyValues("spring.datasource.url=jdbc:mysql://localhost:1/shop",
 					"spring.datasource.driver-class-name=" + Driver.class.getName())
 			.run((context) -> assertThat(context).hasNotFailed());
 		assertThat(output).doesNotContain(warning);
-		postgreSql().withPropertyValues("leader-election.mode=always")
-			.run((context) -> assertThat(output).contains("(leader-election.mode=always). " + warning));
+		always.run((context) -> assertThat(output).contains("(leader-election.mode=always). " + warning));
 	}
 
 	@Test
@@ -101,7 +104,7 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void needsNeitherDriverNorJdbcWhenModeIsAlways() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always")
+		this.contextRunner
 			.withClassLoader(new FilteredClassLoader("org.postgresql", "org.springframework.boot.jdbc",
 					"org.springframework.jdbc", "com.zaxxer.hikari", "io.leaderelection.postgresql"))
 			.run((context) -> assertThat(context.getBean(LeaderElector.class).isLeader()).isTrue());
@@ -109,19 +112,17 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void beansAreNamed() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always")
-			.run((context) -> assertThat(context).hasBean("leaderElector")
-				.hasBean("leaderElectors")
-				.hasBean("leaderElectionLifecycle")
-				.hasSingleBean(LeaderElectors.class)
-				.hasSingleBean(LeaderElector.class)
-				.hasSingleBean(LeaderOnlyBeanPostProcessor.class));
+		this.contextRunner.run((context) -> assertThat(context).hasBean("leaderElector")
+			.hasBean("leaderElectors")
+			.hasBean("leaderElectionLifecycle")
+			.hasSingleBean(LeaderElectors.class)
+			.hasSingleBean(LeaderElector.class)
+			.hasSingleBean(LeaderOnlyBeanPostProcessor.class));
 	}
 
 	@Test
 	void registersNoBeanThatWouldSwitchOffAnother() {
-		this.contextRunner
-			.withPropertyValues("leader-election.mode=always", "leader-election.elections.a.candidate=true")
+		this.contextRunner.withPropertyValues("leader-election.elections.a.candidate=true")
 			.run((context) -> Stream
 				.of(DataSource.class, Executor.class, ScheduledExecutorService.class, TaskScheduler.class)
 				.forEach((type) -> assertThat(context.getBeanNamesForType(type)).isEmpty()));
@@ -135,8 +136,8 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void namedElectionsAreInjectedByQualifier() {
-		this.contextRunner.withUserConfiguration(InjectionConfiguration.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports.lease-duration=10s",
+		this.contextRunner.withBean(Injected.class)
+			.withPropertyValues("leader-election.elections.reports.lease-duration=10s",
 					"leader-election.elections.weekly-imports.candidate=false")
 			.run((context) -> {
 				Injected injected = context.getBean(Injected.class);
@@ -154,9 +155,7 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void electionMayHaveNothingButAName() {
-		this.contextRunner
-			.withPropertyValues("leader-election.mode=always", "leader-election.lock-id=42",
-					"leader-election.elections.reports=")
+		this.contextRunner.withPropertyValues("leader-election.lock-id=42", "leader-election.elections.reports=")
 			.run((context) -> {
 				assertThat(context.getBean(LeaderElectors.class).getElections()).containsExactly("default", "reports");
 				assertThat(context.getBean(ElectionDefinitions.class).get("reports").lockId()).isNull();
@@ -165,28 +164,26 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void electionHasNoValue() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.elections.reports=daily")
+		this.contextRunner.withPropertyValues("leader-election.elections.reports=daily")
 			.run((context) -> assertThat(context).getFailure()
 				.hasRootCauseMessage("An election has properties, not a value"));
 	}
 
 	@Test
 	void defaultElectionIsNamedByProperty() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.name=schedulers")
-			.run((context) -> {
-				assertThat(context.getBean(LeaderElector.class).getElection()).isEqualTo("schedulers");
-				assertThat(context).hasBean("leaderElector");
-			});
+		this.contextRunner.withPropertyValues("leader-election.name=schedulers").run((context) -> {
+			assertThat(context.getBean(LeaderElector.class).getElection()).isEqualTo("schedulers");
+			assertThat(context).hasBean("leaderElector");
+		});
 	}
 
 	@Test
 	void settingsAreInheritedExceptTheLockId() {
 		this.contextRunner
-			.withPropertyValues("leader-election.mode=always", "leader-election.node-id=node-a",
-					"leader-election.lock-id=42", "leader-election.lease-duration=8s",
-					"leader-election.takeover-delay=300ms", "leader-election.drain-timeout=7s",
-					"leader-election.term-epoch=2", "leader-election.candidate=false",
-					"leader-election.elections.reports.lease-duration=4s",
+			.withPropertyValues("leader-election.node-id=node-a", "leader-election.lock-id=42",
+					"leader-election.lease-duration=8s", "leader-election.takeover-delay=300ms",
+					"leader-election.drain-timeout=7s", "leader-election.term-epoch=2",
+					"leader-election.candidate=false", "leader-election.elections.reports.lease-duration=4s",
 					"leader-election.elections.reports.candidate=true")
 			.run((context) -> {
 				ElectionDefinition defaults = context.getBean(ElectionDefinitions.class).get("default");
@@ -205,26 +202,16 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void guardsAnnotatedBeansInEveryMode() {
-		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> {
-				Guarded guarded = context.getBean(Guarded.class);
-				assertThat(AopUtils.isAopProxy(guarded)).isTrue();
-				guarded.work();
-				assertThat(guarded.getRuns()).isZero();
-			});
-		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
-			.withPropertyValues("leader-election.mode=always")
-			.run((context) -> {
-				Guarded guarded = context.getBean(Guarded.class);
-				guarded.work();
-				assertThat(guarded.getRuns()).isOne();
-			});
+		this.guarded.withPropertyValues("leader-election.candidate=false").run((context) -> {
+			assertThat(AopUtils.isAopProxy(context.getBean(Guarded.class))).isTrue();
+			assertThat(context.getBean(Guarded.class).work()).isNull();
+		});
+		this.guarded.run((context) -> assertThat(context.getBean(Guarded.class).work()).isEqualTo("worked"));
 	}
 
 	@Test
 	void refusesToStartWithAnnotatedBeansAndNoDataSource() {
-		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
+		this.election.withBean(Guarded.class)
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
 				.isInstanceOf(InvalidUsageException.class)
@@ -235,13 +222,11 @@ class LeaderElectionAutoConfigurationTests {
 
 	@Test
 	void guardStaysWhenTheApplicationBringsItsOwnElectors() {
-		this.contextRunner.withUserConfiguration(GuardedConfiguration.class)
-			.withBean("myElector", LeaderElector.class, () -> mock(LeaderElector.class))
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+		this.guarded.withBean("myElector", LeaderElector.class, () -> mock(LeaderElector.class))
+			.withPropertyValues("leader-election.candidate=false")
 			.run((context) -> {
 				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
-				context.getBean(Guarded.class).work();
-				assertThat(context.getBean(Guarded.class).getRuns()).isZero();
+				assertThat(context.getBean(Guarded.class).work()).isNull();
 			});
 	}
 
@@ -261,7 +246,7 @@ class LeaderElectionAutoConfigurationTests {
 	 */
 	@Test
 	void noBeanIsAFunction() {
-		this.contextRunner.withPropertyValues("leader-election.mode=always").run((context) -> {
+		this.contextRunner.run((context) -> {
 			assertThat(context).hasNotFailed();
 			for (Class<?> type : List.of(Function.class, Consumer.class, Supplier.class)) {
 				assertThat(context.getBeanNamesForType(type)).isEmpty();
@@ -300,51 +285,23 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	private ApplicationContextRunner postgreSql() {
-		return this.contextRunner.withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
+		return this.election.withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
 			.withPropertyValues("spring.datasource.url=jdbc:postgresql://localhost:1/unreachable",
 					"spring.application.name=shop");
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class GuardedConfiguration {
-
-		@Bean
-		Guarded guarded() {
-			return new Guarded();
-		}
-
-	}
-
 	static class Guarded {
 
-		private int runs;
-
 		@LeaderOnly
-		void work() {
-			this.runs++;
-		}
-
-		int getRuns() {
-			return this.runs;
+		String work() {
+			return "worked";
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class InjectionConfiguration {
-
-		@Bean
-		Injected injected(LeaderElector unqualified, @Qualifier("default") LeaderElector byDefaultName,
-				@Qualifier("reports") LeaderElector reports, @Qualifier("weekly-imports") LeaderElector imports,
-				LeaderElectors electors) {
-			return new Injected(unqualified, byDefaultName, reports, imports, electors);
-		}
-
-	}
-
-	record Injected(LeaderElector unqualified, LeaderElector byDefaultName, LeaderElector reports,
-			LeaderElector imports, LeaderElectors electors) {
-
+	record Injected(LeaderElector unqualified, @Qualifier("default") LeaderElector byDefaultName,
+			@Qualifier("reports") LeaderElector reports, @Qualifier("weekly-imports") LeaderElector imports,
+			LeaderElectors electors) {
 	}
 
 }

@@ -44,8 +44,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-import org.springframework.beans.factory.support.StaticListableBeanFactory;
-import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -53,16 +51,15 @@ import org.springframework.boot.context.metrics.buffering.BufferingApplicationSt
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.support.GenericApplicationContext;
-import org.springframework.core.metrics.ApplicationStartup;
 import org.springframework.core.metrics.StartupStep;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.concurrent.ExecutorConfigurationSupport;
@@ -71,6 +68,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.willThrow;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeaderElectionLifecycle}.
@@ -79,6 +78,10 @@ import static org.awaitility.Awaitility.await;
 @Timeout(60)
 @Tag("ring1")
 class LeaderElectionLifecycleTests {
+
+	private static final ElectionStore UNREACHABLE = () -> {
+		throw new SessionException("Out of reach", null);
+	};
 
 	private final GenericApplicationContext context = new GenericApplicationContext();
 
@@ -103,11 +106,6 @@ class LeaderElectionLifecycleTests {
 		assertThat(this.lifecycle.getPhase()).isEqualTo(SmartLifecycle.DEFAULT_PHASE)
 			.isGreaterThan(ExecutorConfigurationSupport.DEFAULT_PHASE);
 		assertThat(this.lifecycle.isAutoStartup()).isTrue();
-	}
-
-	@Test
-	void leadsWhenStartReturns() {
-		create(LocalStore.always());
 		this.lifecycle.start();
 		assertThat(this.lifecycle.isRunning()).isTrue();
 		assertThat(this.electors.getDefault().isLeader()).isTrue();
@@ -115,16 +113,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void waitsForTheFirstDecisionsOnlyForAWhile() {
-		CountDownLatch never = new CountDownLatch(1);
-		create(() -> {
-			try {
-				never.await();
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
-			throw new SessionException("Interrupted", null);
-		}, "leader-election.elections.second.candidate=true");
+		create(silentFor(60_000), "leader-election.elections.second.candidate=true");
 		long start = System.nanoTime();
 		this.lifecycle.start();
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(2900),
@@ -135,10 +124,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void interruptEndsTheWaitAndIsKept() {
-		create(() -> {
-			sleep(500);
-			throw new SessionException("Out of reach", null);
-		});
+		create(silentFor(500));
 		Thread.currentThread().interrupt();
 		this.lifecycle.start();
 		assertThat(Thread.interrupted()).isTrue();
@@ -210,8 +196,8 @@ class LeaderElectionLifecycleTests {
 		ElectionStore unusable = () -> {
 			throw new UnusableStoreException("Version 13", "Upgrade.", null);
 		};
-		create((election) -> election.equals("default") ? LocalStore.always() : unusable,
-				"leader-election.elections.broken.candidate=true");
+		create((election) -> election.equals("default") ? LocalStore.always() : unusable, (event) -> {
+		}, mock(), "leader-election.elections.broken.candidate=true");
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start)
 			.withMessage("Elections cannot be held on the configured database. Version 13 Upgrade.")
 			.satisfies((ex) -> assertThat(ex.getAction()).isEqualTo("Upgrade."))
@@ -225,9 +211,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void startsAsFollowerWhileTheStoreIsOutOfReach() {
-		create(() -> {
-			throw new SessionException("Out of reach", null);
-		});
+		create(UNREACHABLE);
 		this.lifecycle.start();
 		assertThat(this.lifecycle.isRunning()).isTrue();
 		assertThat(this.electors.getDefault().status().problem()).isEqualTo("Out of reach");
@@ -235,9 +219,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void refusesToStartWhileTheStoreIsOutOfReachWithFailFast() {
-		create(() -> {
-			throw new SessionException("Out of reach", null);
-		}, "leader-election.fail-fast=true");
+		create(UNREACHABLE, "leader-election.fail-fast=true");
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start)
 			.withMessageStartingWith("Leader election could not be started, and")
 			.withMessageEndingWith("leader-election.fail-fast is set: Out of reach Make the database reachable, or set "
@@ -250,10 +232,7 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void refusesToStartWhileTheStoreIsSilentWithFailFast() {
-		create(() -> {
-			sleep(30_000);
-			throw new SessionException("Out of reach", null);
-		}, "leader-election.fail-fast=true");
+		create(silentFor(30_000), "leader-election.fail-fast=true");
 		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this.lifecycle::start)
 			.havingCause()
 			.withMessage("The database for leader election has not answered within 3s");
@@ -261,24 +240,10 @@ class LeaderElectionLifecycleTests {
 
 	@Test
 	void doesNotStartWhenTheStoreCannotBeUsed() {
-		ElectionDefinitions definitions = definitions();
-		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
-				(settings) -> LocalStore.always(), this.events::add);
-		ElectionStoreFactory storeFactory = new ElectionStoreFactory() {
-
-			@Override
-			public void check() {
-				throw new InvalidUsageException("No", "Do", null);
-			}
-
-			@Override
-			public ElectionStore create(ElectionDefinition definition) {
-				throw new UnsupportedOperationException();
-			}
-
-		};
-		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, storeFactory, new LeaderServices(),
-				false, this.context, ApplicationStartup.DEFAULT);
+		ElectionStoreFactory storeFactory = mock(ElectionStoreFactory.class);
+		willThrow(new InvalidUsageException("No", "Do", null)).given(storeFactory).check();
+		create((election) -> LocalStore.always(), (event) -> {
+		}, storeFactory);
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(this.lifecycle::start);
 		assertThat(this.lifecycle.isRunning()).isFalse();
 	}
@@ -313,12 +278,8 @@ class LeaderElectionLifecycleTests {
 	@Test
 	void waitForTheFirstDecisionIsAStepOfTheStartup() {
 		this.startup.addFilter((step) -> step.getName().startsWith("leader.election"));
-		SpringApplication application = new SpringApplication(Application.class);
-		application.setWebApplicationType(WebApplicationType.NONE);
-		application.setRegisterShutdownHook(false);
-		application.setApplicationStartup(this.startup);
-		try (ConfigurableApplicationContext context = application.run("--leader-election.mode=always",
-				"--leader-election.elections.reports.candidate=false")) {
+		try (ConfigurableApplicationContext context = builder().applicationStartup(this.startup)
+			.run("--leader-election.elections.reports.candidate=false")) {
 			assertThat(this.startup.getBufferedTimeline().getEvents()).singleElement().satisfies((event) -> {
 				assertThat(event.getStartupStep().getName()).isEqualTo("leader.election.first-decision");
 				assertThat(event.getStartupStep().getTags())
@@ -360,11 +321,7 @@ class LeaderElectionLifecycleTests {
 			parent.addApplicationListener(ApplicationListener
 				.<LeadershipEvent>forPayload((event) -> ofParent.add(event.getClass().getSimpleName())));
 			parent.refresh();
-			SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class).parent(parent)
-				.web(WebApplicationType.NONE)
-				.properties("leader-election.mode=always");
-			builder.application().setRegisterShutdownHook(false);
-			ConfigurableApplicationContext application = builder.run();
+			ConfigurableApplicationContext application = builder().parent(parent).run();
 			Recorder recorder = application.getBean(Recorder.class);
 			await().until(() -> ofParent.size() == 1);
 			application.addApplicationListener(
@@ -390,11 +347,14 @@ class LeaderElectionLifecycleTests {
 	}
 
 	private static ConfigurableApplicationContext application(String... arguments) {
-		SpringApplication application = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
-			.properties("leader-election.mode=always")
-			.build();
-		application.setRegisterShutdownHook(false);
-		return application.run(arguments);
+		return builder().run(arguments);
+	}
+
+	private static SpringApplicationBuilder builder() {
+		return new SpringApplicationBuilder(Application.class, Recorder.class, Worker.class)
+			.web(WebApplicationType.NONE)
+			.registerShutdownHook(false)
+			.properties("leader-election.mode=always");
 	}
 
 	private void assertAlternating() {
@@ -406,42 +366,35 @@ class LeaderElectionLifecycleTests {
 		assertThat(this.events.size() % 2).isZero();
 	}
 
-	private void create(ElectionStore store, String... properties) {
-		create((election) -> store, properties);
+	private static ElectionStore silentFor(long millis) {
+		return () -> {
+			sleep(millis);
+			throw new SessionException("Out of reach", null);
+		};
 	}
 
-	private void create(Function<String, ElectionStore> stores, String... properties) {
-		create(stores, (event) -> {
-		}, properties);
+	private void create(ElectionStore store, String... properties) {
+		create((election) -> store, (event) -> {
+		}, mock(), properties);
 	}
 
 	private void create(ElectionStore store, Consumer<ElectionEvent> listener) {
-		create((election) -> store, listener);
+		create((election) -> store, listener, mock());
 	}
 
 	private void create(Function<String, ElectionStore> stores, Consumer<ElectionEvent> listener,
-			String... properties) {
-		ElectionDefinitions definitions = definitions(properties);
+			ElectionStoreFactory storeFactory, String... properties) {
+		MockEnvironment environment = new MockEnvironment();
+		TestPropertyValues.of(properties).applyTo(environment);
+		ElectionDefinitions definitions = ElectionDefinitions
+			.of(Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class), environment);
 		this.electors = new DefaultLeaderElectors(definitions.all().stream().map(ElectionDefinition::settings).toList(),
 				(settings) -> stores.apply(settings.election()), (event) -> {
 					this.events.add(event);
 					listener.accept(event);
 				});
-		boolean failFast = List.of(properties).contains("leader-election.fail-fast=true");
-		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions,
-				new LocalElectionStoreFactory(definitions,
-						new StaticListableBeanFactory().getBeanProvider(LocalStore.class), null),
-				new LeaderServices(), failFast, this.context, this.startup);
-	}
-
-	private static ElectionDefinitions definitions(String... properties) {
-		MockEnvironment environment = new MockEnvironment();
-		for (String property : properties) {
-			String[] parts = property.split("=");
-			environment.setProperty(parts[0], parts[1]);
-		}
-		return ElectionDefinitions
-			.of(Binder.get(environment).bindOrCreate("leader-election", LeaderElectionProperties.class), environment);
+		this.lifecycle = new LeaderElectionLifecycle(this.electors, definitions, storeFactory, new LeaderServices(),
+				List.of(properties).contains("leader-election.fail-fast=true"), this.context, this.startup);
 	}
 
 	private static void sleep(long millis) {
@@ -456,16 +409,6 @@ class LeaderElectionLifecycleTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration(excludeName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 	static class Application {
-
-		@Bean
-		Recorder recorder(LeaderElector elector) {
-			return new Recorder(elector);
-		}
-
-		@Bean
-		Worker worker(Recorder recorder) {
-			return new Worker(recorder);
-		}
 
 	}
 

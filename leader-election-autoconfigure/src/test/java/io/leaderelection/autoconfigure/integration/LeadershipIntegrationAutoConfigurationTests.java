@@ -41,7 +41,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
@@ -65,19 +64,16 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
 
-	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
+	private final ApplicationContextRunner plain = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
 				LeadershipIntegrationAutoConfiguration.class))
-		.withUserConfiguration(Application.class)
 		.withPropertyValues("leader-election.mode=always");
+
+	private final ApplicationContextRunner contextRunner = this.plain.withUserConfiguration(Listener.class);
 
 	@Test
 	void isOffWithoutSpringIntegration() {
-		new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
-					LeadershipIntegrationAutoConfiguration.class))
-			.withPropertyValues("leader-election.mode=always")
-			.withClassLoader(new FilteredClassLoader("org.springframework.integration"))
+		this.plain.withClassLoader(new FilteredClassLoader("org.springframework.integration"))
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(RoleEventPublisher.class));
 	}
 
@@ -164,7 +160,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 	@Test
 	void endpointIsStartedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
 		this.contextRunner.withUserConfiguration(FailingGrantedListener.class)
-			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
+			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
 				Awaitility.await()
@@ -175,7 +171,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 	@Test
 	void endpointIsStoppedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
 		this.contextRunner.withUserConfiguration(FailingRevokedListener.class)
-			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
+			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				TestEndpoint led = context.getBean("led", TestEndpoint.class);
 				Awaitility.await().until(led::isRunning);
@@ -188,8 +184,8 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void endpointThatCannotBeStartedAffectsNeitherTheElectionNorOthers() {
-		this.contextRunner.withBean("broken", TestEndpoint.class, () -> new TestEndpoint("default", true))
-			.withBean("sound", TestEndpoint.class, () -> new TestEndpoint("default", false))
+		this.contextRunner.withBean("broken", TestEndpoint.class, "default", true)
+			.withBean("sound", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				TestEndpoint sound = context.getBean("sound", TestEndpoint.class);
 				Awaitility.await().until(sound::isRunning);
@@ -203,8 +199,8 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void endpointOfAnotherRoleIsLeftAlone(CapturedOutput output) {
-		this.contextRunner.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
-			.withBean("other", TestEndpoint.class, () -> new TestEndpoint("other", false))
+		this.contextRunner.withBean("led", TestEndpoint.class, "default", false)
+			.withBean("other", TestEndpoint.class, "other", false)
 			.run((context) -> {
 				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
 				assertThat(context.getBean("other", TestEndpoint.class).isRunning()).isFalse();
@@ -215,13 +211,13 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void warnsOfAnEndpointThatTheContainerStarts(CapturedOutput output) {
-		this.contextRunner.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+		this.contextRunner.withPropertyValues("leader-election.candidate=false")
 			.withBean("automatic", TestEndpoint.class, () -> {
 				TestEndpoint endpoint = new TestEndpoint("default", false);
 				endpoint.setAutoStartup(true);
 				return endpoint;
 			})
-			.withBean("led", TestEndpoint.class, () -> new TestEndpoint("default", false))
+			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				assertThat(context.getBean("automatic", TestEndpoint.class).isRunning()).isTrue();
 				assertThat(output).contains("Endpoint 'automatic' of role 'default' is started on every node")
@@ -300,18 +296,6 @@ class LeadershipIntegrationAutoConfigurationTests {
 		return context.getBean(Listener.class).events.stream().filter(type::isInstance).map(type::cast).toList();
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableIntegration
-	static class Application {
-
-		@Bean
-		Listener listener() {
-			return new Listener();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
 	static class DependentInitiator {
 
 		@Bean
@@ -321,6 +305,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	}
 
+	@EnableIntegration
 	static class Listener {
 
 		private final List<Object> events = new CopyOnWriteArrayList<>();
