@@ -16,9 +16,7 @@
 
 package io.leaderelection.autoconfigure.metrics;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -26,145 +24,55 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * As much of a parser of PromQL as it takes to find out which metrics and labels an
- * expression uses.
+ * Which metrics and labels an expression of PromQL uses.
+ *
+ * @param selectors the metrics, and which of their series are meant
+ * @param groupingLabels the labels by which the expression aggregates
  */
-final class PromQl {
+record PromQl(List<Selector> selectors, Set<String> groupingLabels) {
+
+	private static final String NAME = "[a-zA-Z_:][a-zA-Z0-9_:]*+";
+
+	private static final Pattern LABEL = Pattern
+		.compile("(?<label>NAME)(?:=~|!~|!=|=)\"(?<value>[^\"]*)\"".replace("NAME", NAME));
 
 	private static final Pattern TOKEN = Pattern
-		.compile("\\s*(\"(?:[^\"\\\\]|\\\\.)*\"|\\[[^\\]]+]|[0-9]+(?:\\.[0-9]+)?"
-				+ "|[a-zA-Z_:][a-zA-Z0-9_:]*|=~|!~|!=|==|>=|<=|[-+*/%^><=(){},])\\s*");
-
-	private static final Pattern NAME = Pattern.compile("[a-zA-Z_:][a-zA-Z0-9_:]*");
-
-	private static final Set<String> AGGREGATIONS = Set.of("sum", "min", "max", "avg", "count");
-
-	private static final Set<String> FUNCTIONS = Set.of("rate", "increase", "max_over_time", "min_over_time", "absent");
-
-	private static final Set<String> SET_OPERATORS = Set.of("and", "or", "unless");
-
-	private final String expression;
-
-	private final Deque<String> tokens = new ArrayDeque<>();
-
-	private final List<Selector> selectors = new ArrayList<>();
-
-	private final Set<String> groupingLabels = new HashSet<>();
-
-	private PromQl(String expression) {
-		this.expression = expression;
-		Matcher matcher = TOKEN.matcher(expression);
-		int end = 0;
-		while (end < expression.length()) {
-			if (!matcher.find() || matcher.start() != end) {
-				throw unexpected(expression.substring(end));
-			}
-			this.tokens.add(matcher.group(1));
-			end = matcher.end();
-		}
-	}
+		.compile(("\\s*(?:(?:sum|min|max|avg|count)(?:\\s+by\\s+\\((?<by>NAME(?:,\\s*NAME)*)\\)\\s*)?(?=\\()"
+				+ "|(?:rate|increase|max_over_time|min_over_time|absent)(?=\\()|(?:and|or|unless)\\b"
+				+ "|(?<metric>NAME)(?!\\s*\\()(?:\\{(?<labels>LABEL(?:,\\s*LABEL)*)})?(?!\\{)"
+				+ "|\\[[^]]+]|[0-9.]+|==|>=|<=|[-+*/%^><]|(?<open>\\()|(?<close>\\)))\\s*")
+			.replace("LABEL", LABEL.pattern().replaceAll("\\?<\\w+>", "?:"))
+			.replace("NAME", NAME));
 
 	/**
 	 * Read an expression.
 	 * @throws IllegalArgumentException if it is none, or more than this parser knows
 	 */
 	static PromQl parse(String expression) {
-		PromQl result = new PromQl(expression);
+		PromQl result = new PromQl(new ArrayList<>(), new HashSet<>());
+		Matcher token = TOKEN.matcher(expression);
 		int depth = 0;
-		while (!result.tokens.isEmpty()) {
-			String token = result.tokens.remove();
-			depth += token.equals("(") ? 1 : token.equals(")") ? -1 : 0;
-			if (depth < 0 || token.equals("{")) {
-				throw result.unexpected(token);
+		for (int end = 0; end < expression.length(); end = token.end()) {
+			if (!token.find() || token.start() != end || depth < 0) {
+				throw new IllegalArgumentException("Not expected: " + expression.substring(end));
 			}
-			if (NAME.matcher(token).matches()) {
-				result.readName(token);
+			if (token.group("by") != null) {
+				result.groupingLabels.addAll(List.of(token.group("by").split(",\\s*")));
 			}
+			if (token.group("metric") != null) {
+				String labels = (token.group("labels") != null) ? token.group("labels") : "";
+				result.selectors.add(new Selector(token.group("metric"),
+						LABEL.matcher(labels)
+							.results()
+							.map((label) -> new LabelMatcher(label.group(1), label.group(2)))
+							.toList()));
+			}
+			depth += (token.group("open") != null) ? 1 : (token.group("close") != null) ? -1 : 0;
 		}
 		if (depth != 0 || result.selectors.isEmpty()) {
-			throw result.unexpected("end");
+			throw new IllegalArgumentException("Incomplete: " + expression);
 		}
 		return result;
-	}
-
-	private void readName(String name) {
-		if (AGGREGATIONS.contains(name)) {
-			if ("by".equals(this.tokens.peek())) {
-				this.tokens.remove();
-				readLabels();
-			}
-			expectNext("(");
-		}
-		else if (FUNCTIONS.contains(name)) {
-			expectNext("(");
-		}
-		else if (!SET_OPERATORS.contains(name)) {
-			readSelector(name);
-		}
-	}
-
-	private void expectNext(String token) {
-		if (!token.equals(this.tokens.peek())) {
-			throw unexpected(this.tokens.peek());
-		}
-	}
-
-	private void take(String token) {
-		expectNext(token);
-		this.tokens.remove();
-	}
-
-	private String takeName() {
-		String token = this.tokens.poll();
-		if (token == null || !NAME.matcher(token).matches()) {
-			throw unexpected(token);
-		}
-		return token;
-	}
-
-	private void readLabels() {
-		take("(");
-		this.groupingLabels.add(takeName());
-		while (!")".equals(this.tokens.peek())) {
-			take(",");
-			this.groupingLabels.add(takeName());
-		}
-		take(")");
-	}
-
-	private void readSelector(String metric) {
-		if ("(".equals(this.tokens.peek())) {
-			throw unexpected(metric + "(");
-		}
-		List<LabelMatcher> matchers = new ArrayList<>();
-		if ("{".equals(this.tokens.peek())) {
-			do {
-				this.tokens.remove();
-				String label = takeName();
-				String operator = this.tokens.poll();
-				String value = this.tokens.poll();
-				if (operator == null || !Set.of("=", "=~", "!=", "!~").contains(operator) || value == null
-						|| !value.startsWith("\"")) {
-					throw unexpected(operator);
-				}
-				matchers.add(new LabelMatcher(label, value.substring(1, value.length() - 1)));
-			}
-			while (",".equals(this.tokens.peek()));
-			take("}");
-		}
-		this.selectors.add(new Selector(metric, matchers));
-	}
-
-	private IllegalArgumentException unexpected(String token) {
-		return new IllegalArgumentException("'" + token + "' is not expected in: " + this.expression);
-	}
-
-	List<Selector> selectors() {
-		return this.selectors;
-	}
-
-	Set<String> groupingLabels() {
-		return this.groupingLabels;
 	}
 
 	/**
