@@ -24,7 +24,6 @@ import java.sql.SQLException;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
@@ -48,11 +47,14 @@ import io.leaderelection.testsupport.TestClock;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.mockito.Mockito;
 
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
@@ -61,6 +63,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.util.Assert;
@@ -79,6 +82,8 @@ abstract class AbstractDurableScheduleTests {
 
 	static final String JOB = "report";
 
+	static final String DUE = "2026-05-02T02:00:00Z";
+
 	static final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
 
 	/** The clock that a test sets is far from that of the database. */
@@ -91,7 +96,11 @@ abstract class AbstractDurableScheduleTests {
 
 	final String group = "durable-" + UUID.randomUUID();
 
-	final List<LocalNode> nodes = new ArrayList<>();
+	@RegisterExtension
+	final Nodes nodes = new Nodes("leader-election.group=" + this.group, "leader-election.table-name=" + TABLE,
+			"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
+			"leader-election.drain-timeout=1s", CLOCK_OF_THE_TEST)
+		.with(ClockConfiguration.class);
 
 	AbstractDurableScheduleTests() {
 		clock.set("2026-05-01T12:00:00Z");
@@ -101,8 +110,7 @@ abstract class AbstractDurableScheduleTests {
 	}
 
 	@AfterEach
-	void closeNodes() {
-		this.nodes.forEach(LocalNode::close);
+	void dropTables() {
 		this.server.execute(
 				"DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate, %1$s_schedule, durable_run".formatted(TABLE));
 	}
@@ -112,19 +120,33 @@ abstract class AbstractDurableScheduleTests {
 			.isInstanceOf(InvalidUsageException.class);
 	}
 
-	LocalNode start(Class<?> configuration, String... properties) {
-		return start(this.server, configuration, properties);
+	LocalNode start(Class<?> job, String... properties) {
+		return this.nodes.start(job, properties);
 	}
 
-	LocalNode start(PostgreSqlServer server, Class<?> configuration, String... properties) {
-		LocalNode node = LocalNode.start(server, configuration,
-				Stream
-					.concat(Stream.of("spring.application.name=" + this.group, "leader-election.table-name=" + TABLE,
-							"leader-election.initialize-schema=always", "leader-election.takeover-delay=0",
-							"leader-election.drain-timeout=1s", CLOCK_OF_THE_TEST), Stream.of(properties))
-					.toArray(String[]::new));
-		this.nodes.add(node);
+	/**
+	 * Start a leader whose job has begun.
+	 */
+	LocalNode begin(Class<?> job, String... properties) {
+		LocalNode node = start(job, properties).awaitLeader();
+		run(node);
 		return node;
+	}
+
+	/**
+	 * Start a leader whose job has begun and is due.
+	 */
+	LocalNode due(Class<?> job, String... properties) {
+		LocalNode node = begin(job, properties);
+		clock.set(DUE);
+		return node;
+	}
+
+	/**
+	 * Wait until the job has run for these fires.
+	 */
+	void awaitFires(String... fires) {
+		Awaitility.await().untilAsserted(() -> assertThat(fires()).containsExactly(fires));
 	}
 
 	/**
@@ -139,11 +161,11 @@ abstract class AbstractDurableScheduleTests {
 	}
 
 	static void run(LocalNode node) {
-		node.context().getBean(Job.class).run();
+		node.bean(Job.class).run();
 	}
 
 	static Status status(LocalNode node) {
-		Collection<DurableJob> jobs = node.context().getBean(DurableSchedules.class).jobs();
+		Collection<DurableJob> jobs = node.bean(DurableSchedules.class).jobs();
 		return jobs.iterator().next().status();
 	}
 
@@ -157,7 +179,7 @@ abstract class AbstractDurableScheduleTests {
 				.formatted(TABLE));
 	}
 
-	static Class<?> configuration(Claim claim) {
+	static Class<?> job(Claim claim) {
 		return switch (claim) {
 			case IN_TRANSACTION -> InTransaction.class;
 			case BEFORE -> Before.class;
@@ -165,22 +187,15 @@ abstract class AbstractDurableScheduleTests {
 		};
 	}
 
-	interface Job {
-
-		void run();
-
-	}
-
 	/**
 	 * A job that writes its fire.
 	 */
-	abstract static class WritingJob implements Job {
+	abstract static class Job {
 
-		private final JdbcClient jdbc;
+		@Autowired
+		private JdbcClient jdbc;
 
-		WritingJob(JdbcClient jdbc) {
-			this.jdbc = jdbc;
-		}
+		abstract void run();
 
 		void write() {
 			FireTime fire = FireTime.current();
@@ -214,64 +229,45 @@ abstract class AbstractDurableScheduleTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class InTransaction extends ClockConfiguration {
+	static class InTransaction extends Job {
 
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@Transactional
-				@DurableSchedule(name = JOB)
-				@Scheduled(cron = "${report.cron:0 0 2 * * *}", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@Transactional
+		@DurableSchedule(name = JOB)
+		@Scheduled(cron = "${report.cron:0 0 2 * * *}", zone = "UTC")
+		void run() {
+			write();
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Before extends ClockConfiguration {
+	static class Before extends Job {
 
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@DurableSchedule(name = JOB, claim = Claim.BEFORE)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@DurableSchedule(name = JOB, claim = Claim.BEFORE)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			write();
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class After extends ClockConfiguration {
+	static class After extends Job {
 
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@DurableSchedule(name = JOB, claim = Claim.AFTER)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@DurableSchedule(name = JOB, claim = Claim.AFTER)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			write();
 		}
+
+	}
+
+	@EnableScheduling
+	static class Ticking extends InTransaction {
 
 	}
 

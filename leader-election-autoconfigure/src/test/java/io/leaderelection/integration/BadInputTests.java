@@ -18,9 +18,9 @@ package io.leaderelection.integration;
 
 import java.net.ServerSocket;
 import java.time.Duration;
-import java.util.UUID;
-import java.util.stream.Stream;
+import java.util.List;
 
+import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.Processes;
@@ -28,6 +28,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -46,17 +47,12 @@ class BadInputTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	@Test
-	void wrongPasswordRefusesTheStart(CapturedOutput output) {
-		String role = role("LOGIN PASSWORD 'right'");
-		refused("spring.datasource.username=" + role, "spring.datasource.password=wrong");
-		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The database rejected the login for leader election: FATAL: password authentication failed")
-			.contains("Check leader-election.datasource.username and password");
-	}
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
 	@ParameterizedTest
-	@ValueSource(strings = { "spring.datasource.password=", "leader-election.datasource.url=${url}",
+	@ValueSource(strings = { "spring.datasource.password=", "spring.datasource.password=wrong",
+			"leader-election.datasource.url=${url}",
 			"leader-election.datasource.url=${url},leader-election.datasource.username=${role}",
 			"leader-election.datasource.username=nobody", "leader-election.datasource.password=wrong",
 			"spring.datasource.url=${url}?sslmode=require",
@@ -64,12 +60,9 @@ class BadInputTests {
 			"spring.datasource.url=${url}?options=-c%20missing=1",
 			"spring.datasource.hikari.connection-init-sql=SET ROLE missing" })
 	void loginThatOnlyAnOperatorCanChangeRefusesTheStart(String properties, CapturedOutput output) {
-		String role = role("LOGIN PASSWORD 'right'");
-		refused(Stream
-			.concat(Stream.of("spring.datasource.username=" + role, "spring.datasource.password=right"),
-					Stream.of(properties.split(","))
-						.map((property) -> property.replace("${role}", role).replace("${url}", this.server.jdbcUrl())))
-			.toArray(String[]::new));
+		String role = this.nodes.createRole();
+		refused(this.nodes.as(role)
+			.with(properties.replace("${role}", role).replace("${url}", this.server.jdbcUrl()).split(",")));
 		assertRejected(output);
 	}
 
@@ -77,12 +70,13 @@ class BadInputTests {
 	@ValueSource(strings = { "REVOKE CONNECT ON DATABASE closed_database FROM PUBLIC",
 			"ALTER DATABASE closed_database ALLOW_CONNECTIONS false" })
 	void databaseThatIsClosedRefusesTheStart(String statement, CapturedOutput output) {
-		String role = role("LOGIN PASSWORD 'right'");
+		String role = this.nodes.createRole();
 		this.server.execute("DROP DATABASE IF EXISTS closed_database");
 		this.server.execute("CREATE DATABASE closed_database");
 		this.server.execute(statement);
-		refused("spring.datasource.url=jdbc:postgresql://%s:%s/closed_database".formatted(this.server.host(),
-				this.server.port()), "spring.datasource.username=" + role, "spring.datasource.password=right");
+		refused(this.nodes.as(role)
+			.with("spring.datasource.url="
+					+ this.server.jdbcUrl().replace("/" + this.server.database(), "/closed_database")));
 		assertRejected(output);
 	}
 
@@ -90,34 +84,32 @@ class BadInputTests {
 	@ValueSource(strings = { "spring.datasource.username=nobody", "spring.datasource.password=wrong",
 			"spring.datasource.password=" })
 	void loginThatAPoolerRejectsRefusesTheStart(String property, CapturedOutput output) {
-		try (PgBouncer pooler = PgBouncer.start(this.server, "session", "auth_type=md5")) {
-			refused(url(pooler, this.server.database()), property);
-			assertRejected(output);
-		}
+		PgBouncer pooler = this.nodes.register(PgBouncer.start(this.server, "session", "auth_type=md5"));
+		refused("spring.datasource.url=" + this.server.jdbcUrl(pooler.port()), property);
+		assertRejected(output);
 	}
 
 	@Test
 	void serverThatAPoolerCannotReachLeavesAFollower(CapturedOutput output) throws Exception {
-		try (PgBouncer pooler = PgBouncer.startAt(this.server, Processes.freePort(), "session", "query_wait_timeout=1");
-				LocalNode node = LocalNode.start(this.server, url(pooler, this.server.database()))) {
-			Awaitility.await()
-				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
-			assertThat(node.leads()).isFalse();
-		}
+		PgBouncer pooler = this.nodes
+			.register(PgBouncer.startAt(this.server, Processes.freePort(), "session", "query_wait_timeout=1"));
+		assertFollows(this.nodes.at(pooler.port()), output, "The database for leader election cannot be reached");
 	}
 
 	@Test
 	void roleWithoutFreeConnectionsLeavesAFollower(CapturedOutput output) {
-		String role = role("LOGIN PASSWORD 'right' CONNECTION LIMIT 0");
-		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.username=" + role,
-				"spring.datasource.password=right")) {
-			Awaitility.await().untilAsserted(() -> assertThat(output).contains("has no free connection"));
-			assertThat(node.leads()).isFalse();
-		}
+		String role = this.nodes.createRole("CONNECTION LIMIT 0");
+		assertFollows(this.nodes.as(role), output,
+				"has no free connection (SQLSTATE 53300): FATAL: too many connections for role \"" + role + "\"");
 	}
 
-	private static String url(PgBouncer pooler, String database) {
-		return "spring.datasource.url=jdbc:postgresql://localhost:%s/%s".formatted(pooler.port(), database);
+	private static void assertFollows(Nodes nodes, CapturedOutput output, String problem) {
+		LocalNode node = nodes.start();
+		assertThat(node.awaitProblem(problem).leads()).isFalse();
+		assertThat(node.bean(LeadershipHealthIndicator.class).health().getDetails().toString()).contains(problem);
+		// Logged after the decision, so that no start waits for a log
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(output).contains("Following without a session").contains(problem));
 	}
 
 	private static void assertRejected(CapturedOutput output) {
@@ -138,32 +130,17 @@ class BadInputTests {
 	@Test
 	@Tag("ring2")
 	void roleWithoutPlpgsqlRefusesTheStartAndNamesTheGrant(CapturedOutput output) {
-		try (PostgreSqlServer own = PostgreSqlServer.start()) {
-			own.execute("CREATE ROLE restricted LOGIN PASSWORD 'right'");
-			own.execute("REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC");
-			refused("spring.datasource.url=" + own.jdbcUrl(), "spring.datasource.username=restricted",
-					"spring.datasource.password=right");
-			assertThat(output).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"restricted\"");
-			assertThat(own.log()).doesNotContain("ERROR");
-		}
+		PostgreSqlServer own = this.nodes.register(PostgreSqlServer.start());
+		own.execute("CREATE ROLE restricted LOGIN PASSWORD 'right'; REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC");
+		refused(this.nodes.on(own).as("restricted"));
+		assertThat(output).contains("GRANT USAGE ON LANGUAGE plpgsql TO \"restricted\"");
+		assertThat(own.log()).doesNotContain("ERROR");
 	}
 
 	@Test
 	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
-		try (LocalNode node = LocalNode.startAt(this.server, Processes.freePort())) {
-			assertThat(node.leads()).isFalse();
-			// Logged after the decision, so that no start waits for a log
-			Awaitility.await()
-				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached")
-					.contains("Following without a session"));
-		}
-	}
-
-	@Test
-	void unreachableDatabaseRefusesTheStartWithFailFast(CapturedOutput output) throws Exception {
-		String url = this.server.jdbcUrl(Processes.freePort());
-		refused("spring.datasource.url=" + url, "leader-election.fail-fast=true");
-		assertThat(output).contains("APPLICATION FAILED TO START").contains("leader-election.fail-fast");
+		assertFollows(this.nodes.at(Processes.freePort()), output,
+				"The database for leader election cannot be reached");
 	}
 
 	@Test
@@ -171,45 +148,35 @@ class BadInputTests {
 	void databaseThatAcceptsWithoutAnswerDoesNotHoldUpTheStart() throws Exception {
 		try (ServerSocket silent = new ServerSocket(0)) {
 			long start = System.nanoTime();
-			try (LocalNode node = LocalNode.startAt(this.server, silent.getLocalPort(),
-					"leader-election.drain-timeout=1s")) {
-				assertThat(node.leads()).isFalse();
-			}
+			LocalNode node = this.nodes.at(silent.getLocalPort()).start("leader-election.drain-timeout=1s");
+			assertThat(node.leads()).isFalse();
+			node.close();
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
 		}
 	}
 
 	@Test
-	void databaseThatIsNotPostgreSqlRefusesTheStart(CapturedOutput output) {
-		refused("leader-election.datasource.url=jdbc:h2:mem:test");
-		assertThat(output).contains("APPLICATION FAILED TO START").contains("elections are held on PostgreSQL only");
-	}
-
-	@Test
 	void presetsOfTheRoleAndOfTheUrlDoNotMatter() {
-		String role = role("LOGIN SUPERUSER PASSWORD 'right'");
-		this.server.execute("ALTER ROLE " + role + " SET statement_timeout = '50ms'");
-		this.server.execute("ALTER ROLE " + role + " SET lock_timeout = '50ms'");
-		this.server.execute("ALTER ROLE " + role + " SET default_transaction_read_only = on");
-		this.server.execute("ALTER ROLE " + role + " SET default_transaction_isolation = 'serializable'");
-		this.server.execute("ALTER ROLE " + role + " SET synchronous_commit = off");
-		try (LocalNode node = LocalNode.start(this.server, "leader-election.group=" + UUID.randomUUID(),
-				"leader-election.datasource.url=" + this.server.jdbcUrl().replace("localhost", "localhost:1,localhost")
-						+ "?maxResultBuffer=300&prepareThreshold=-1&"
-						+ "preferQueryMode=extended&queryTimeout=1&readOnly=true&readOnlyMode=always",
-				"leader-election.datasource.username=" + role, "leader-election.datasource.password=right")) {
-			assertThat(node.awaitLeader().leads()).isTrue();
+		String role = this.nodes.createRole("SUPERUSER");
+		for (String preset : List.of("statement_timeout = '50ms'", "lock_timeout = '50ms'",
+				"default_transaction_read_only = on", "default_transaction_isolation = 'serializable'",
+				"synchronous_commit = off")) {
+			this.server.execute("ALTER ROLE " + role + " SET " + preset);
 		}
-	}
-
-	private String role(String options) {
-		String name = "role_" + UUID.randomUUID().toString().replace("-", "");
-		this.server.execute("CREATE ROLE " + name + " " + options);
-		return name;
+		this.nodes.electingAs(role, "right")
+			.start("leader-election.datasource.url="
+					+ this.server.jdbcUrl().replace("localhost", "localhost:1,localhost")
+					+ "?maxResultBuffer=300&prepareThreshold=-1&"
+					+ "preferQueryMode=extended&queryTimeout=1&readOnly=true&readOnlyMode=always")
+			.awaitLeader();
 	}
 
 	private void refused(String... properties) {
-		assertThatException().isThrownBy(() -> LocalNode.start(this.server, properties).close());
+		refused(this.nodes.with(properties));
+	}
+
+	private static void refused(Nodes nodes) {
+		assertThatException().isThrownBy(nodes::start);
 	}
 
 }

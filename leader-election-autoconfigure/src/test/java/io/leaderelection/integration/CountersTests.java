@@ -31,14 +31,12 @@ import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.FireTime;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.transaction.annotation.Transactional;
 
@@ -57,7 +55,7 @@ class CountersTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void countersOfADurableScheduleAreThoseOfItsRuns(Claim claim) {
-		LocalNode node = start(configuration(claim)).awaitLeader();
+		LocalNode node = start(job(claim)).awaitLeader();
 		List<FireTime> begun = new CopyOnWriteArrayList<>();
 		List<FireTime> completed = new CopyOnWriteArrayList<>();
 		List<Instant> failing = new CopyOnWriteArrayList<>();
@@ -98,14 +96,14 @@ class CountersTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void countersOfGuardedMethodsAreThoseOfTheirCalls() throws Exception {
-		LocalNode leader = start(Guarded.class).awaitLeader();
-		LocalNode follower = start(Guarded.class);
-		Work work = leader.context().getBean(Work.class);
+		LocalNode leader = start(Work.class).awaitLeader();
+		LocalNode follower = start(Work.class);
+		Work work = leader.bean(Work.class);
 		work.run();
 		work.run();
 		assertThatIllegalStateException().isThrownBy(work::fail);
 		work.write();
-		Work skipped = follower.context().getBean(Work.class);
+		Work skipped = follower.bean(Work.class);
 		skipped.run();
 		assertThatExceptionOfType(NotLeaderException.class).isThrownBy(skipped::reject);
 		Thread blocked = new Thread(work::block);
@@ -124,8 +122,8 @@ class CountersTests extends AbstractDurableScheduleTests {
 		assertThat(count(follower, "invocations", "outcome", "rejected")).isOne();
 		assertThat(count(leader, "fence", "result", "passed")).isOne();
 		assertThat(count(leader, "fence", "result", "refused")).isZero();
-		Awaitility.await().untilAsserted(() -> assertThat(leader.events()).hasSize(2));
-		Awaitility.await().untilAsserted(() -> assertThat(follower.events()).hasSize(1));
+		leader.awaitEvent(1);
+		follower.awaitEvent(0);
 		assertThat(count(leader, "transitions", "kind", "granted")).isOne();
 		assertThat(count(leader, "transitions", "kind", "revoked")).isOne();
 		assertThat(count(leader, "transitions", "reason", "resigned")).isOne();
@@ -133,33 +131,17 @@ class CountersTests extends AbstractDurableScheduleTests {
 	}
 
 	private static Ran ran(LocalNode node) {
-		return node.context().getBean(Ran.class);
+		return node.bean(Work.class).ran();
 	}
 
 	private static long count(LocalNode node, String name, String tag, String value) {
-		return (long) node.context()
-			.getBean(MeterRegistry.class)
+		return (long) node.bean(MeterRegistry.class)
 			.find("leader.election." + name)
 			.tag(tag, value)
 			.functionCounters()
 			.stream()
 			.mapToDouble(FunctionCounter::count)
 			.sum();
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Guarded extends ClockConfiguration {
-
-		@Bean
-		Ran ran() {
-			return new Ran(new AtomicInteger(), new AtomicInteger(), new CountDownLatch(1));
-		}
-
-		@Bean
-		Work work(JdbcClient jdbc, Ran ran) {
-			return new Work(jdbc, ran);
-		}
-
 	}
 
 	/**
@@ -171,13 +153,13 @@ class CountersTests extends AbstractDurableScheduleTests {
 
 	static class Work {
 
-		private final JdbcClient jdbc;
+		private final Ran ran = new Ran(new AtomicInteger(), new AtomicInteger(), new CountDownLatch(1));
 
-		private final Ran ran;
+		@Autowired
+		private JdbcClient jdbc;
 
-		Work(JdbcClient jdbc, Ran ran) {
-			this.jdbc = jdbc;
-			this.ran = ran;
+		Ran ran() {
+			return this.ran;
 		}
 
 		@LeaderOnly

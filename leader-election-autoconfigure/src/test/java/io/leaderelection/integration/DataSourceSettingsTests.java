@@ -16,8 +16,6 @@
 
 package io.leaderelection.integration;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.SQLException;
 
 import javax.sql.DataSource;
@@ -35,8 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
@@ -62,7 +59,6 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 
 	@AfterEach
 	void dropSchemaAndRole() {
-		closeNodes();
 		this.server.execute("DROP SCHEMA %1$s CASCADE; DROP OWNED BY %1$s; DROP ROLE %1$s".formatted(NAME));
 	}
 
@@ -71,23 +67,16 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 			"spring.datasource.hikari.connection-init-sql=SET search_path = " + NAME,
 			"spring.datasource.hikari.data-source-properties.currentSchema=" + NAME })
 	void allTablesAreInTheSchemaOfThePool(String setting) {
-		LocalNode node = start(InTransaction.class, "leader-election.store=table", setting);
-		node.awaitLeader();
+		start(InTransaction.class, "leader-election.store=table", setting).awaitLeader();
 		assertThat(this.server.query(TABLES.formatted(TABLE))).containsExactly(NAME + "." + TABLE,
 				NAME + "." + TABLE + "_candidate", NAME + "." + TABLE + "_node", NAME + "." + TABLE + "_schedule");
 	}
 
 	@Test
 	void passwordThatThePoolGetsLaterIsUsedBehindAWrapper() throws SQLException {
-		LocalNode node = start(WrapperConfiguration.class, "spring.datasource.username=" + NAME,
-				"spring.datasource.password=right");
-		node.awaitLeader();
+		LocalNode node = this.nodes.as(NAME).start(Wrapper.class).awaitLeader();
 		this.server.execute("ALTER ROLE %s PASSWORD 'rotated'".formatted(NAME));
-		node.context()
-			.getBean(DataSource.class)
-			.unwrap(HikariDataSource.class)
-			.getHikariConfigMXBean()
-			.setPassword("rotated");
+		node.bean(DataSource.class).unwrap(HikariDataSource.class).getHikariConfigMXBean().setPassword("rotated");
 		this.server
 			.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '%s' ".formatted(NAME)
 					+ "AND application_name LIKE 'leader-election %'");
@@ -98,64 +87,31 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void tablesAreMadeBeforeTheyAreRead(boolean lazy) {
-		LocalNode node = start(LazyConfiguration.class, "spring.main.lazy-initialization=" + lazy,
+		LocalNode node = start(YearlyJob.class, "spring.main.lazy-initialization=" + lazy,
 				"leader-election.store=table", "leader-election.table-name=leader_election",
 				"leader-election.initialize-schema=never", "spring.datasource.hikari.schema=" + NAME,
 				"spring.sql.init.mode=always",
 				"spring.sql.init.schema-locations=classpath:io/leaderelection/postgresql/schema-postgresql.sql,"
-						+ "classpath:io/leaderelection/schedule/schema-schedule-postgresql.sql");
-		node.awaitLeader();
-		assertThat(node.context().getBean(DurableSchedules.class).jobs()).hasSize(1);
+						+ "classpath:io/leaderelection/schedule/schema-schedule-postgresql.sql")
+			.awaitLeader();
+		assertThat(node.bean(DurableSchedules.class).jobs()).hasSize(1);
 		assertThat(this.server.query(TABLES.formatted("leader_election"))).hasSize(4);
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class WrapperConfiguration {
+	/**
+	 * Wraps the pool as the proxies of libraries that log statements do.
+	 */
+	static class Wrapper implements BeanPostProcessor {
 
-		/**
-		 * As the proxies of libraries that log statements.
-		 */
-		@Bean
-		static BeanPostProcessor wrapper() {
-			return new BeanPostProcessor() {
-
-				@Override
-				public Object postProcessAfterInitialization(Object bean, String beanName) {
-					return (bean instanceof DataSource dataSource) ? wrap(dataSource) : bean;
-				}
-
-			};
-		}
-
-		private static DataSource wrap(DataSource pool) {
-			return (DataSource) Proxy.newProxyInstance(pool.getClass().getClassLoader(),
-					new Class<?>[] { DataSource.class }, (proxy, method, arguments) -> {
-						if (method.getName().equals("unwrap") && arguments[0] == DataSource.class) {
-							return proxy;
-						}
-						try {
-							return method.invoke(pool, arguments);
-						}
-						catch (InvocationTargetException ex) {
-							throw ex.getCause();
-						}
-					});
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			return (bean instanceof DataSource dataSource) ? new DelegatingDataSource(dataSource) : bean;
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling
-	static class LazyConfiguration {
-
-		@Bean
-		ScheduledJob scheduledJob() {
-			return new ScheduledJob();
-		}
-
-	}
-
-	static class ScheduledJob {
+	static class YearlyJob {
 
 		@LeaderOnly
 		@Transactional

@@ -57,19 +57,9 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 
 	private static final String OTHER = "durable_other";
 
-	private static final String ROLE = "durable_role";
-
-	private static final String ELECTION_ROLE = "durable_election_role";
-
 	@AfterEach
-	void dropRolesAndDatabase() {
-		closeNodes();
+	void dropSchemasAndDatabase() {
 		this.server.execute("DROP SCHEMA IF EXISTS durable_schema, \"durable-schema\" CASCADE");
-		for (String role : new String[] { ROLE, ELECTION_ROLE }) {
-			this.server.execute(
-					"DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN DROP OWNED BY %1$s; DROP ROLE %1$s; END IF; END $$"
-						.formatted(role));
-		}
 		this.server.execute("DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(OTHER));
 	}
 
@@ -92,10 +82,10 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@Test
 	void roleThatMayNotCreateTheMissingTableIsRefused() {
 		this.server.execute("CREATE SCHEMA durable_schema");
-		createRole(ROLE, "USAGE ON SCHEMA durable_schema");
+		String role = role("USAGE ON SCHEMA durable_schema");
 		assertRefused(() -> start(InTransaction.class,
 				withOwnConnection("leader-election.table-name=durable_schema." + TABLE,
-						"spring.datasource.username=" + ROLE, "spring.datasource.password=right")))
+						"spring.datasource.username=" + role, "spring.datasource.password=right")))
 			.hasMessageContaining("could not be created: ERROR: permission denied for schema durable_schema");
 	}
 
@@ -130,10 +120,8 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void claimOnAnotherDatabaseThanAtStartIsRefused(String store) throws Exception {
-		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=true", "leader-election.store=" + store))
-			.awaitLeader();
-		run(node);
-		FaultyDataSource dataSource = node.context().getBean(FaultyDataSource.class);
+		LocalNode node = begin(InTransaction.class, withOwnConnection("faulty=true", "leader-election.store=" + store));
+		FaultyDataSource dataSource = node.bean(FaultyDataSource.class);
 		DriverManagerDataSource target = (DriverManagerDataSource) dataSource.getTargetDataSource();
 		String url = target.getUrl();
 		String other = createOther();
@@ -147,14 +135,14 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 			.formatted(TABLE))
 			.params(this.group + ":default", JOB, clock.instant().atOffset(ZoneOffset.UTC), "0 0 2 * * *", "UTC")
 			.update();
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		assertThatIllegalStateException().isThrownBy(() -> run(node))
 			.withMessageContaining("must be fenced (@DurableSchedule)")
 			.withMessageContaining("not on the election database");
 		assertThat(jdbc.sql("SELECT fire FROM durable_run").query(String.class).list()).isEmpty();
 		target.setUrl(url);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	private String createOther() {
@@ -170,10 +158,8 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void fireOfAConnectionThatIsCutAfterItsCommitRunsOnce(Claim claim) {
-		LocalNode node = start(configuration(claim), withOwnConnection("faulty=true")).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		node.context().getBean(FaultyDataSource.class).cut.set(true);
+		LocalNode node = due(job(claim), withOwnConnection("faulty=true"));
+		node.bean(FaultyDataSource.class).cut.set(true);
 		if (claim != Claim.AFTER) {
 			assertThatException().isThrownBy(() -> run(node)).withRootCauseInstanceOf(SQLException.class);
 		}
@@ -191,26 +177,26 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@Test
 	void claimBeforeTheWorkSurvivesACrashOfTheServerWithoutSynchronousCommit() {
 		List<Instant> runs = new ArrayList<>();
-		try (PostgreSqlServer crashing = PostgreSqlServer.start("synchronous_commit=off", "wal_writer_delay=10s")) {
-			crashing.execute("CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
-			LocalNode node = start(crashing, Before.class).awaitLeader();
-			run(node);
-			crashing.execute("CHECKPOINT");
-			hooks.add((fire) -> {
-				if (runs.isEmpty()) {
-					// The loss of leadership interrupts the job
-					CompletableFuture.runAsync(() -> crashing.stop("immediate")).join();
-				}
-				runs.add(fire);
-			});
-			clock.set("2026-05-02T02:00:00Z");
-			run(node);
-			node.close();
-			crashing.startAgain();
-			run(start(crashing, Before.class).awaitLeader());
-			closeNodes();
-		}
-		assertThat(runs).containsExactly(Instant.parse("2026-05-02T02:00:00Z"));
+		PostgreSqlServer crashing = this.nodes
+			.register(PostgreSqlServer.start("synchronous_commit=off", "wal_writer_delay=10s"));
+		crashing.execute("CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
+		Nodes there = this.nodes.on(crashing).with(Before.class);
+		LocalNode node = there.start().awaitLeader();
+		run(node);
+		crashing.execute("CHECKPOINT");
+		hooks.add((fire) -> {
+			if (runs.isEmpty()) {
+				// The loss of leadership interrupts the job
+				CompletableFuture.runAsync(() -> crashing.stop("immediate")).join();
+			}
+			runs.add(fire);
+		});
+		clock.set(DUE);
+		run(node);
+		node.close();
+		crashing.startAgain();
+		run(there.start().awaitLeader());
+		assertThat(runs).containsExactly(Instant.parse(DUE));
 	}
 
 	@Test
@@ -226,35 +212,33 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		this.server.execute("CREATE SCHEMA durable_schema");
 		String name = "leader-election.table-name=" + table;
 		start(InTransaction.class, name).close();
-		createRole(ROLE, "SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq",
+		String role = role("SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq",
 				"SELECT, INSERT ON " + table + "_schedule");
-		String[] properties = withOwnConnection(name, "spring.datasource.username=" + ROLE,
+		String[] properties = withOwnConnection(name, "spring.datasource.username=" + role,
 				"spring.datasource.password=right");
 		assertRefused(() -> start(InTransaction.class, properties))
-			.hasMessageContaining("The role \"" + ROLE + "\" lacks privileges on the table " + table + "_schedule")
+			.hasMessageContaining("The role \"" + role + "\" lacks privileges on the table " + table + "_schedule")
 			.isInstanceOfSatisfying(InvalidUsageException.class, this::grant);
-		LocalNode node = start(InTransaction.class, properties).awaitLeader();
+		LocalNode node = due(InTransaction.class, properties);
 		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
 	@Test
 	void claimWithoutPrivilegesFailsUntilTheyAreGranted() {
 		start(InTransaction.class).close();
-		createRole(ROLE, "SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq");
+		String role = role("SELECT, INSERT ON durable_run", "USAGE ON SEQUENCE durable_run_id_seq");
 		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=unreachable",
-				"spring.datasource.username=" + ROLE, "spring.datasource.password=right"))
+				"spring.datasource.username=" + role, "spring.datasource.password=right"))
 			.awaitLeader();
-		node.context().getBean(FaultyDataSource.class).reachable = true;
+		node.bean(FaultyDataSource.class).reachable = true;
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> run(node))
 			.withMessageContaining("lacks privileges on the table")
 			.satisfies(this::grant);
 		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
 	/**
@@ -263,28 +247,26 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	@Test
 	void electionAndApplicationMayHaveSeparateRoles() {
 		start(InTransaction.class, "leader-election.store=table").close();
-		createRole(ELECTION_ROLE, "SELECT, INSERT, UPDATE ON " + TABLE,
+		String electionRole = role("SELECT, INSERT, UPDATE ON " + TABLE,
 				"SELECT, INSERT, UPDATE, DELETE ON %1$s_node, %1$s_candidate".formatted(TABLE));
-		createRole(ROLE, "SELECT, UPDATE (since) ON " + TABLE, "SELECT ON %s_node".formatted(TABLE),
+		String role = role("SELECT, UPDATE (since) ON " + TABLE, "SELECT ON %s_node".formatted(TABLE),
 				"SELECT, INSERT, UPDATE ON %s_schedule".formatted(TABLE), "SELECT, INSERT ON durable_run",
 				"USAGE ON SEQUENCE durable_run_id_seq");
-		LocalNode node = start(InTransaction.class,
+		LocalNode node = due(InTransaction.class,
 				withOwnConnection("leader-election.store=table", "leader-election.initialize-schema=never",
-						"leader-election.datasource.username=" + ELECTION_ROLE,
-						"leader-election.datasource.password=right", "spring.datasource.username=" + ROLE,
-						"spring.datasource.password=right"))
-			.awaitLeader();
+						"leader-election.datasource.username=" + electionRole,
+						"leader-election.datasource.password=right", "spring.datasource.username=" + role,
+						"spring.datasource.password=right"));
 		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
-	private void createRole(String role, String... privileges) {
-		this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'right'");
+	private String role(String... privileges) {
+		String role = this.nodes.createRole();
 		for (String privilege : privileges) {
 			this.server.execute("GRANT " + privilege + " TO " + role);
 		}
+		return role;
 	}
 
 	private void grant(InvalidUsageException ex) {
@@ -299,11 +281,8 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 			for (Claim claim : Claim.values()) {
 				clock.set("2026-05-01T12:00:00Z");
 				this.server.execute("TRUNCATE durable_run; DROP TABLE IF EXISTS %s_schedule".formatted(TABLE));
-				LocalNode node = start(configuration(claim),
-						withOwnConnection("leader-election.store=" + store,
-								"spring.datasource.url=" + this.server.jdbcUrl(pooler.port()) + "?prepareThreshold=0"))
-					.awaitLeader();
-				run(node);
+				LocalNode node = begin(job(claim), withOwnConnection("leader-election.store=" + store,
+						"spring.datasource.url=" + this.server.jdbcUrl(pooler.port()) + "?prepareThreshold=0"));
 				for (int day = 2; day < 12; day++) {
 					clock.set("2026-05-%02dT02:00:00Z".formatted(day));
 					run(node);
@@ -318,11 +297,10 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void dataSourceOfTheTransactionManagerMayBeReplaced() {
-		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=true")).awaitLeader();
-		run(node);
-		FaultyDataSource replaced = node.context().getBean(FaultyDataSource.class);
-		node.context().getBean(DataSourceTransactionManager.class).setDataSource(replaced.getTargetDataSource());
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = begin(InTransaction.class, withOwnConnection("faulty=true"));
+		FaultyDataSource replaced = node.bean(FaultyDataSource.class);
+		node.bean(DataSourceTransactionManager.class).setDataSource(replaced.getTargetDataSource());
+		clock.set(DUE);
 		run(node);
 		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
 	}
@@ -331,11 +309,11 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 	void tableIsCreatedByAClaimIfTheDatabaseWasNotReachableAtStart() {
 		LocalNode node = start(InTransaction.class, withOwnConnection("faulty=unreachable")).awaitLeader();
 		assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not reachable");
-		node.context().getBean(FaultyDataSource.class).reachable = true;
+		node.bean(FaultyDataSource.class).reachable = true;
 		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
 }

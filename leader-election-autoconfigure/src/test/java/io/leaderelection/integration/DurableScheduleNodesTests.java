@@ -17,20 +17,16 @@
 package io.leaderelection.integration;
 
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import javax.sql.DataSource;
@@ -55,7 +51,6 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
@@ -83,8 +78,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void claimAndWorkCommitTogether(String store) {
-		LocalNode node = start(InTransaction.class, "leader-election.store=" + store).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class, "leader-election.store=" + store);
 		assertThat(fires()).isEmpty();
 		clock.set("2026-05-02T02:00:00.010Z");
 		hooks.add((fire) -> assertThat(this.server.query("SELECT outcome FROM %s_schedule".formatted(TABLE)))
@@ -92,7 +86,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			.containsOnlyNulls());
 		run(node);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
 		assertThat(this.server.query("SELECT election || ' ' || job FROM %s_schedule".formatted(TABLE)))
 			.containsExactly(this.group + ":default " + JOB);
@@ -100,9 +94,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void failureRollsWorkAndClaimBack() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class);
 		hooks.add((fire) -> {
 			throw new IllegalStateException("no");
 		});
@@ -112,16 +104,15 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 			.containsExactly("2026-05-01 12:00:00+00 0 0 2 * * * UTC failed: java.lang.IllegalStateException");
 		hooks.clear();
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void fireOfATermThatEndsInTheMiddleIsCaughtUpByTheNextLeader(String store) {
-		LocalNode first = start(InTransaction.class, "leader-election.store=" + store).awaitLeader();
-		run(first);
-		LocalNode second = start(InTransactionScheduled.class, "leader-election.store=" + store);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode first = begin(InTransaction.class, "leader-election.store=" + store);
+		LocalNode second = start(Ticking.class, "leader-election.store=" + store);
+		clock.set(DUE);
 		hooks.add((fire) -> {
 			hooks.clear();
 			first.elector().resign();
@@ -130,8 +121,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		});
 		assertThatException().isThrownBy(() -> run(first));
 		second.awaitLeader();
-		Awaitility.await().until(() -> fires().size() == 1);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		awaitFires(DUE + " late");
 	}
 
 	/**
@@ -145,9 +135,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void whatRunsAgainAfterAFailureDependsOnTheClaim(Claim claim) {
-		LocalNode node = start(configuration(claim)).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(job(claim));
 		List<Instant> calls = new CopyOnWriteArrayList<>();
 		hooks.add((fire) -> {
 			calls.add(fire);
@@ -169,27 +157,19 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void concurrentCallsClaimOnce(Claim claim) throws Exception {
-		LocalNode node = start(configuration(claim)).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		CountDownLatch begin = new CountDownLatch(1);
-		List<CompletableFuture<?>> calls = IntStream.range(0, 8).mapToObj((i) -> CompletableFuture.runAsync(() -> {
-			try {
-				begin.await();
-			}
-			catch (InterruptedException ex) {
-				throw new IllegalStateException(ex);
-			}
-			run(node);
-		})).collect(Collectors.toList());
-		begin.countDown();
-		CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new)).get(30, TimeUnit.SECONDS);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		LocalNode node = due(job(claim));
+		CompletableFuture<Void> begin = new CompletableFuture<>();
+		CompletableFuture<?>[] calls = IntStream.range(0, 8)
+			.mapToObj((i) -> begin.thenRunAsync(() -> run(node)))
+			.toArray(CompletableFuture[]::new);
+		begin.complete(null);
+		CompletableFuture.allOf(calls).get(30, TimeUnit.SECONDS);
+		assertThat(fires()).containsExactly(DUE);
 	}
 
 	@Test
 	void nodesWithClocksApartClaimEachFireOnce() {
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		LocalNode ahead = start(EverySecond.class, "skew=2").awaitLeader();
 		LocalNode behind = start(EverySecond.class, "skew=-2");
 		run(ahead);
@@ -228,12 +208,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		for (int move = 0; move < 6; move++) {
 			int before = fires().size();
 			Awaitility.await().until(() -> fires().size() >= before + 2);
-			Awaitility.await()
-				.until(() -> this.nodes.stream().filter(LocalNode::leads).findFirst(), Optional::isPresent)
-				.orElseThrow()
-				.elector()
-				.resign()
-				.join();
+			this.nodes.awaitLeader().elector().resign().join();
 		}
 		int before = fires().size();
 		Awaitility.await().until(() -> fires().size() > before + 4);
@@ -244,26 +219,22 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void fireIsCaughtUpOnGrantByTheTaskScheduler() {
-		LocalNode first = start(InTransaction.class).awaitLeader();
-		run(first);
-		LocalNode second = start(InTransactionScheduled.class);
+		LocalNode first = begin(InTransaction.class);
+		LocalNode second = start(Ticking.class);
 		clock.set("2026-05-03T02:30:00Z");
 		assertThat(fires()).isEmpty();
 		first.close();
 		second.awaitLeader();
-		Awaitility.await().until(() -> fires().size() == 1);
-		assertThat(fires()).containsExactly("2026-05-03T02:00:00Z late");
+		awaitFires("2026-05-03T02:00:00Z late");
 		assertThat(status(second).missed()).isOne();
 	}
 
 	@Test
 	void changedScheduleBeginsNow() {
-		LocalNode first = start(InTransaction.class).awaitLeader();
-		run(first);
+		LocalNode first = begin(InTransaction.class);
 		first.close();
 		clock.set("2026-05-05T12:00:00Z");
-		LocalNode second = start(InTransaction.class, "report.cron=0 0 3 * * *").awaitLeader();
-		run(second);
+		LocalNode second = begin(InTransaction.class, "report.cron=0 0 3 * * *");
 		assertThat(fires()).isEmpty();
 		assertThat(record()).singleElement().asString().startsWith("2026-05-05 12:00:00+00 0 0 3 * * * UTC");
 		clock.set("2026-05-06T03:00:00Z");
@@ -273,17 +244,13 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void lockedRecordIsWaitedForAndSettingsOfTheTransactionAreKept() throws Exception {
-		LocalNode node = start(InTransaction.class, "leader-election.schedules.transaction-idle-timeout=7s")
-			.awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class, "leader-election.schedules.transaction-idle-timeout=7s");
 		List<String> settings = new CopyOnWriteArrayList<>();
-		hooks.add((fire) -> settings.addAll(node.context()
-			.getBean(JdbcClient.class)
+		hooks.add((fire) -> settings.addAll(node.bean(JdbcClient.class)
 			.sql("SELECT current_setting('lock_timeout') || ' ' || current_setting('idle_in_transaction_session_timeout')")
 			.query(String.class)
 			.list()));
-		try (Connection other = connect(); Statement statement = other.createStatement()) {
+		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
 			other.setAutoCommit(false);
 			statement.execute("SELECT FROM %s_schedule FOR UPDATE".formatted(TABLE));
 			CompletableFuture<Void> run = CompletableFuture.runAsync(() -> run(node));
@@ -298,33 +265,26 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void claimThatFailsIsRepeatedWithoutATick() throws Exception {
-		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
-		awaitBegin(node);
-		clock.set("2026-05-02T02:00:00Z");
-		try (Connection other = connect(); Statement statement = other.createStatement()) {
+		LocalNode node = dueByItself();
+		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
 			other.setAutoCommit(false);
 			statement.execute("SELECT FROM %s_schedule FOR UPDATE".formatted(TABLE));
 			assertThatException().isThrownBy(() -> run(node)).withMessageContaining("lock timeout");
 			assertThat(fires()).isEmpty();
 		}
-		Awaitility.await().until(() -> fires().size() == 1);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		awaitFires(DUE + " late");
 	}
 
 	@Test
 	void idleTransactionOfAClaimIsEndedAndRepeated() {
-		LocalNode node = start(InTransactionScheduled.class, "leader-election.schedules.transaction-idle-timeout=500ms")
-			.awaitLeader();
-		awaitBegin(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = dueByItself("leader-election.schedules.transaction-idle-timeout=500ms");
 		hooks.add((fire) -> {
 			hooks.clear();
 			awaitIdleTimeout();
 		});
 		assertThatException().isThrownBy(() -> run(node));
 		assertThat(status(node).failed()).isOne();
-		Awaitility.await().until(() -> !fires().isEmpty());
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		awaitFires(DUE + " late");
 	}
 
 	private void awaitIdleTimeout() {
@@ -335,10 +295,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void runThatIsAlwaysIdleForTooLongIsRepeatedOnlyOnce(CapturedOutput output) {
-		LocalNode node = start(InTransactionScheduled.class, "leader-election.schedules.transaction-idle-timeout=500ms")
-			.awaitLeader();
-		awaitBegin(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = dueByItself("leader-election.schedules.transaction-idle-timeout=500ms");
 		List<Instant> calls = new CopyOnWriteArrayList<>();
 		hooks.add((fire) -> {
 			calls.add(fire);
@@ -348,7 +305,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		Awaitility.await().until(() -> status(node).failed() == 2);
 		awaitBegin(node);
 		assertThat(calls).hasSize(2);
-		assertThat(node.context().getBean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
+		assertThat(node.bean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
 			.filteredOn((task) -> !((Future<?>) task).isCancelled())
 			.allSatisfy((task) -> assertThat(((Delayed) task).getDelay(TimeUnit.SECONDS)).isGreaterThan(10));
 		assertThat(output).contains("idle for longer than 500ms")
@@ -358,41 +315,32 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void runWhoseFenceIsBlockedIsRepeatedWithoutATick() throws Exception {
-		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
-		awaitBegin(node);
-		clock.set("2026-05-02T02:00:00Z");
-		try (Connection other = connect(); Statement statement = other.createStatement()) {
+		LocalNode node = dueByItself();
+		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock(" + ElectionKeys.derive(this.group, "default").fence() + ")");
 			assertThatException().isThrownBy(() -> run(node)).withStackTraceContaining("not a node of the election");
 		}
-		Awaitility.await().until(() -> !fires().isEmpty());
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		awaitFires(DUE + " late");
 		assertThat(node.events()).as("the leader stays").hasSize(1);
 	}
 
 	@Test
 	void runWhoseSessionEndsIsRepeatedWithoutATick() {
-		LocalNode node = start(InTransactionScheduled.class).awaitLeader();
-		awaitBegin(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = dueByItself();
 		hooks.add((fire) -> {
 			hooks.clear();
 			terminate();
 		});
 		assertThatException().isThrownBy(() -> run(node));
-		Awaitility.await().until(() -> !fires().isEmpty());
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		awaitFires(DUE + " late");
 		assertThat(node.events()).as("the leader stays").hasSize(1);
 	}
 
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void roundTripsOfAClaim(Claim claim) {
-		LocalNode node = start(configuration(claim),
-				withOwnConnection("spring.datasource.hikari.maximum-pool-size=1",
-						"spring.datasource.hikari.data-source-properties.socketFactory=" + RoundTrips.class.getName()))
-			.awaitLeader();
-		run(node);
+		LocalNode node = begin(job(claim), withOwnConnection("spring.datasource.hikari.maximum-pool-size=1",
+				"spring.datasource.hikari.data-source-properties.socketFactory=" + RoundTrips.class.getName()));
 		List<Integer> counts = new ArrayList<>();
 		for (int day = 2; day < 20; day++) {
 			clock.set("2026-05-%02dT02:00:00Z".formatted(day));
@@ -416,26 +364,21 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@Test
 	void severalTransactionManagersAreRefusedUnlessOneIsPrimaryOrNamed() {
 		assertRefused(() -> start(TwoManagers.class)).hasMessageContaining("several transaction managers");
-		LocalNode node = start(NamedManager.class, "report.manager=election", "report.timeout=20").awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(NamedManager.class, "report.manager=election", "report.timeout=20");
 		run(node);
 		assertThat(fires()).hasSize(1);
 	}
 
 	@Test
 	void transactionOfTheMethodMustJoin() {
-		for (Propagation propagation : new Propagation[] { Propagation.REQUIRES_NEW, Propagation.NESTED }) {
-			Class<?> configuration = (propagation == Propagation.NESTED) ? Nested.class : RequiresNew.class;
-			assertRefused(() -> start(configuration)).as(propagation.name()).hasMessageContaining("does not join");
+		for (Class<?> job : List.of(RequiresNew.class, Nested.class)) {
+			assertRefused(() -> start(job)).as(job.getName()).hasMessageContaining("does not join");
 		}
 	}
 
 	@Test
 	void termThatIsOverCannotClaim() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class);
 		hooks.add((fire) -> {
 			hooks.clear();
 			this.server.query(
@@ -450,10 +393,9 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void nextLeaderWaitsForTheClaimOfAFormerTerm() throws Exception {
-		LocalNode first = start(InTransaction.class).awaitLeader();
-		run(first);
+		LocalNode first = begin(InTransaction.class);
 		LocalNode second = start(InTransaction.class);
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		CompletableFuture<Boolean> proceed = new CompletableFuture<Boolean>().completeOnTimeout(false, 30,
 				TimeUnit.SECONDS);
 		hooks.add((fire) -> {
@@ -470,7 +412,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		proceed.complete(true);
 		next.get(30, TimeUnit.SECONDS);
 		assertThat(former).failsWithin(LIMIT).withThrowableThat().withCauseInstanceOf(LeadershipLostException.class);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	private void awaitLockWait() {
@@ -493,15 +435,13 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void callInATransactionIsRefused() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		TransactionTemplate caller = new TransactionTemplate(node.context().getBean(PlatformTransactionManager.class));
+		LocalNode node = due(InTransaction.class);
+		TransactionTemplate caller = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
 		assertThatIllegalStateException().isThrownBy(() -> caller.executeWithoutResult((status) -> run(node)))
 			.withMessageContaining("must not be called in a transaction");
 		assertThat(fires()).isEmpty();
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
 	/**
@@ -510,20 +450,26 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void beginIsRecordedBeforeTheFirstRun(Claim claim) {
-		LocalNode node = start(configuration(claim)).awaitLeader();
+		LocalNode node = start(job(claim)).awaitLeader();
 		Awaitility.await().until(() -> status(node).lag() != null);
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		List<String> records = new CopyOnWriteArrayList<>();
 		hooks.add((fire) -> records.addAll(record()));
 		run(node);
 		assertThat(records).singleElement()
 			.asString()
 			.startsWith((claim != Claim.BEFORE) ? "2026-05-01 12:00:00+00" : "2026-05-02 02:00:00+00");
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 	}
 
-	private Connection connect() throws Exception {
-		return DriverManager.getConnection(this.server.jdbcUrl(), this.server.username(), this.server.password());
+	/**
+	 * Start a leader whose job is due, and that runs it by itself.
+	 */
+	private LocalNode dueByItself(String... properties) {
+		LocalNode node = start(Ticking.class, properties).awaitLeader();
+		awaitBegin(node);
+		clock.set(DUE);
+		return node;
 	}
 
 	/**
@@ -531,127 +477,75 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	 */
 	private static void awaitBegin(LocalNode node) {
 		Awaitility.await().until(() -> status(node).lastFire() != null);
-		assertThat(node.context().getBean(ThreadPoolTaskScheduler.class).submit(() -> {
+		assertThat(node.bean(ThreadPoolTaskScheduler.class).submit(() -> {
 		})).succeedsWithin(LIMIT);
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableScheduling
-	static class InTransactionScheduled extends InTransaction {
+	static class EverySecond extends Job {
 
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class EverySecond extends ClockConfiguration {
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@DurableSchedule(name = JOB, misfire = MisfirePolicy.RUN_ALL)
-				@Scheduled(cron = "* * * * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@DurableSchedule(name = JOB, misfire = MisfirePolicy.RUN_ALL)
+		@Scheduled(cron = "* * * * * *", zone = "UTC")
+		void run() {
+			write();
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling
 	static class EverySecondByItself extends EverySecond {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class RequiresNew extends ClockConfiguration {
+	static class RequiresNew extends Job {
 
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@Transactional(propagation = Propagation.REQUIRES_NEW)
-				@DurableSchedule(name = JOB)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@Transactional(propagation = Propagation.REQUIRES_NEW)
+		@DurableSchedule(name = JOB)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Nested extends ClockConfiguration {
+	static class Nested extends Job {
 
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@Transactional(propagation = Propagation.NESTED)
-				@DurableSchedule(name = JOB)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@Transactional(propagation = Propagation.NESTED)
+		@DurableSchedule(name = JOB)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
 	static class TwoManagers extends InTransaction {
 
 		@Bean
-		PlatformTransactionManager first(DataSource dataSource) {
+		@Qualifier("election")
+		static PlatformTransactionManager first(DataSource dataSource) {
 			return new DataSourceTransactionManager(dataSource);
 		}
 
 		@Bean
-		PlatformTransactionManager second(DataSource dataSource) {
-			return new DataSourceTransactionManager(dataSource);
+		static PlatformTransactionManager second() {
+			return new DataSourceTransactionManager(new DriverManagerDataSource("jdbc:postgresql://localhost:1/none"));
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class NamedManager extends ClockConfiguration {
+	static class NamedManager extends TwoManagers {
 
-		@Bean
-		@Qualifier("election")
-		PlatformTransactionManager first(DataSource dataSource) {
-			return new DataSourceTransactionManager(dataSource);
-		}
-
-		@Bean
-		PlatformTransactionManager second() {
-			return new DataSourceTransactionManager(new DriverManagerDataSource("jdbc:postgresql://localhost:1/none"));
-		}
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new WritingJob(jdbc) {
-
-				@Override
-				@LeaderOnly
-				@Transactional(transactionManager = "${report.manager}", timeoutString = "${report.timeout}")
-				@DurableSchedule(name = JOB)
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-					write();
-				}
-
-			};
+		@Override
+		@LeaderOnly
+		@Transactional(transactionManager = "${report.manager}", timeoutString = "${report.timeout}")
+		@DurableSchedule(name = JOB)
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void run() {
+			write();
 		}
 
 	}

@@ -24,12 +24,11 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 
-import javax.sql.DataSource;
-
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -41,17 +40,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Primary;
-import org.springframework.core.env.Environment;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
-import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
@@ -73,16 +67,10 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	private static final String RECORD = TABLE + "_schedule";
 
-	private static final String ROLE = "durable_record_role";
-
 	@AfterEach
-	void dropSchemaAndRole() {
-		closeNodes();
-		this.server.execute("DROP SCHEMA IF EXISTS durable_schema CASCADE");
-		this.server.execute("DROP FUNCTION IF EXISTS durable_trigger CASCADE");
-		this.server.execute(
-				"DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '%1$s') THEN DROP OWNED BY %1$s; DROP ROLE %1$s; END IF; END $$"
-					.formatted(ROLE));
+	void dropSchema() {
+		this.server
+			.execute("DROP SCHEMA IF EXISTS durable_schema CASCADE; DROP FUNCTION IF EXISTS durable_trigger CASCADE");
 	}
 
 	/**
@@ -90,8 +78,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	 */
 	@Test
 	void searchPathOfTheMethodDoesNotMoveTheRecord() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		this.server.execute("CREATE SCHEMA durable_schema");
 		createInSchema();
 		this.server.execute(
@@ -103,7 +90,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 				"SET LOCAL search_path = durable_schema, pg_catalog, public",
 				"SET search_path = durable_schema, public")) {
 			hooks.clear();
-			hooks.add((fire) -> node.context().getBean(JdbcTemplate.class).execute(path));
+			hooks.add((fire) -> node.bean(JdbcTemplate.class).execute(path));
 			clock.set("2026-05-0%dT02:00:00Z".formatted(day++));
 			run(node);
 			run(node);
@@ -151,7 +138,8 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		this.server.execute("CREATE SCHEMA durable_schema");
 		createInSchema();
 		LocalNode node = start(TwoDataSources.class, withOwnConnection()).awaitLeader();
-		node.context().getBeansOfType(Job.class).values().forEach(Job::run);
+		node.bean(TwoDataSources.class).first();
+		node.bean(TwoDataSources.class).second();
 		assertThat(this.server.query("SELECT job FROM public." + RECORD)).containsExactly("first");
 		assertThat(this.server.query("SELECT job FROM durable_schema." + RECORD)).containsExactly("second");
 	}
@@ -171,7 +159,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 			.withMessageContaining("has no record in public." + RECORD + ", and none could be inserted");
 		dropTrigger();
 		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		for (String body : List.of("RETURN NULL", "NEW.last_fire := OLD.last_fire; RETURN NEW")) {
 			trigger("UPDATE", body);
 			assertThatIllegalStateException().isThrownBy(() -> run(node))
@@ -187,7 +175,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 		assertThat(record()).singleElement().asString().startsWith("2026-05-01 12:00:00+00");
 		run(node);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	private void trigger(String event, String body) {
@@ -208,33 +196,28 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	@Test
 	void rowLevelSecurityThatHidesTheUpdateFailsTheRun() {
 		start(InTransaction.class).close();
-		for (String statement : List.of("CREATE ROLE %1$s LOGIN PASSWORD 'right'",
-				"GRANT SELECT, INSERT ON durable_run TO %1$s", "GRANT USAGE ON SEQUENCE durable_run_id_seq TO %1$s",
-				"GRANT SELECT, INSERT, UPDATE ON %2$s TO %1$s", "ALTER TABLE %2$s ENABLE ROW LEVEL SECURITY",
+		String role = this.nodes.createRole();
+		for (String statement : List.of("GRANT SELECT, INSERT ON durable_run TO %1$s",
+				"GRANT USAGE ON SEQUENCE durable_run_id_seq TO %1$s", "GRANT SELECT, INSERT, UPDATE ON %2$s TO %1$s",
+				"ALTER TABLE %2$s ENABLE ROW LEVEL SECURITY",
 				"CREATE POLICY all_rows ON %2$s USING (coalesce(current_setting('app.tenant', true), '') = '')")) {
-			this.server.execute(statement.formatted(ROLE, RECORD));
+			this.server.execute(statement.formatted(role, RECORD));
 		}
-		LocalNode node = start(InTransaction.class,
-				withOwnConnection("spring.datasource.username=" + ROLE, "spring.datasource.password=right"))
-			.awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		hooks.add((fire) -> node.context()
-			.getBean(JdbcTemplate.class)
-			.execute("SELECT set_config('app.tenant', 'first', true)"));
+		LocalNode node = due(InTransaction.class,
+				withOwnConnection("spring.datasource.username=" + role, "spring.datasource.password=right"));
+		hooks.add((fire) -> node.bean(JdbcTemplate.class).execute("SELECT set_config('app.tenant', 'first', true)"));
 		assertThatIllegalStateException().isThrownBy(() -> run(node))
 			.withMessageContaining("although the transaction is the same: look for row-level security");
 		assertThat(fires()).isEmpty();
 		hooks.clear();
 		run(node);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	@Test
 	void transactionThatEndsInTheMiddleFailsTheRun(CapturedOutput output) {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		int day = 2;
 		for (End end : End.values()) {
 			this.server.execute("TRUNCATE durable_run");
@@ -266,9 +249,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(End.class)
 	void runThatFailsAfterItsTransactionHasEndedInTheMiddle(End end) {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class);
 		hooks.add((fire) -> {
 			end(node, end);
 			throw new UnsupportedOperationException("after the end");
@@ -291,9 +272,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void lastFireThatIsSetBackDuringARunIsKept() {
-		LocalNode node = start(After.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(After.class);
 		hooks.add((fire) -> {
 			hooks.clear();
 			this.server.execute("UPDATE %s SET last_fire = '2026-04-30T03:00:00Z'".formatted(RECORD));
@@ -314,14 +293,11 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 			SELECT pg_terminate_backend(pg_backend_pid()); connection was ended after PT30S: set a longer limit
 			""")
 	void longRunThatIsAlwaysEndedByALimitIsRepeatedOnlyOnce(String statement, String reason, CapturedOutput output) {
-		LocalNode node = start(InTransaction.class,
-				withOwnConnection("spring.transaction.default-timeout=" + (statement.contains("sleep") ? "1s" : "60s")))
-			.awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class, withOwnConnection(
+				"spring.transaction.default-timeout=" + (statement.contains("sleep") ? "1s" : "60s")));
 		hooks.add((fire) -> {
 			clock.advance(Duration.ofSeconds(30));
-			node.context().getBean(JdbcTemplate.class).execute(statement);
+			node.bean(JdbcTemplate.class).execute(statement);
 		});
 		assertThatException().isThrownBy(() -> run(node));
 		assertThatException().isThrownBy(() -> run(node));
@@ -333,25 +309,19 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "off", "remote_write" })
 	void claimIsOnDiskWithItsCommit(String setting) {
-		LocalNode node = start(InTransaction.class,
-				withOwnConnection(
-						"spring.datasource.hikari.data-source-properties.options=-c synchronous_commit=" + setting))
-			.awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
+		LocalNode node = due(InTransaction.class, withOwnConnection(
+				"spring.datasource.hikari.data-source-properties.options=-c synchronous_commit=" + setting));
 		List<String> settings = new ArrayList<>();
 		hooks.add((fire) -> settings
-			.add(node.context().getBean(JdbcTemplate.class).queryForObject("SHOW synchronous_commit", String.class)));
+			.add(node.bean(JdbcTemplate.class).queryForObject("SHOW synchronous_commit", String.class)));
 		run(node);
 		assertThat(settings).containsExactly(setting.equals("off") ? "local" : setting);
 	}
 
 	@Test
 	void runInATransactionOfTheCallerIsRefusedWithoutSynchronizations() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
-		clock.set("2026-05-02T02:00:00Z");
-		AbstractPlatformTransactionManager manager = node.context().getBean(AbstractPlatformTransactionManager.class);
+		LocalNode node = due(InTransaction.class);
+		AbstractPlatformTransactionManager manager = node.bean(AbstractPlatformTransactionManager.class);
 		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
 		assertThatIllegalStateException()
 			.isThrownBy(() -> new TransactionTemplate(manager).executeWithoutResult((status) -> run(node)))
@@ -360,7 +330,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	}
 
 	private static void end(LocalNode node, End end) {
-		node.context().getBean(JdbcTemplate.class).execute((Connection connection) -> {
+		node.bean(JdbcTemplate.class).execute((Connection connection) -> {
 			switch (end) {
 				case COMMIT -> connection.commit();
 				case ROLLBACK -> connection.rollback();
@@ -373,28 +343,26 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void scheduleWithTheSameFiresIsNoChange(CapturedOutput output) {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		this.server.execute("UPDATE %s SET cron = '0 0 2 ? * *', zone = 'Etc/UTC'".formatted(RECORD));
 		clock.set("2026-05-02T09:00:00Z");
-		hooks.add((fire) -> node.context().getBean(JdbcTemplate.class).execute((Connection connection) -> {
+		hooks.add((fire) -> node.bean(JdbcTemplate.class).execute((Connection connection) -> {
 			connection.rollback(connection.setSavepoint());
 			return null;
 		}));
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 		assertThat(record()).singleElement().asString().endsWith("completed");
 		assertThat(output).doesNotContain("begins now");
 	}
 
 	@Test
 	void changedScheduleWarnsOfTheFiresThatItDrops(CapturedOutput output) {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		this.server.execute("UPDATE %s SET cron = '0 0 3 * * *', last_fire = '2026-04-28T03:00:00Z'".formatted(RECORD));
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z");
+		assertThat(fires()).containsExactly(DUE);
 		assertThat(output.toString().lines()).filteredOn((line) -> line.contains("begins now"))
 			.singleElement()
 			.asString()
@@ -405,7 +373,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 	@Test
 	void nodeWhoseClockIsFarFromThatOfTheDatabaseClaimsNoFireUntilItIsSet(CapturedOutput output) {
 		LocalNode node = start(Ticking.class, "real=true", "skew=90", "leader-election.schedules.max-clock-skew=1m");
-		DurableSchedules schedules = node.context().getBean(DurableSchedules.class);
+		DurableSchedules schedules = node.bean(DurableSchedules.class);
 		awaitRefusal(output, "ahead of");
 		schedules.setClock(Clock.offset(Clock.systemUTC(), Duration.ofSeconds(-90)));
 		awaitRefusal(output, "behind");
@@ -416,8 +384,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void scheduleThatHasChangedDoesNotBeginByAWrongClock(CapturedOutput output) {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		this.server.execute("UPDATE %s SET cron = '0 0 3 * * *'".formatted(RECORD));
 		LocalNode wrong = start(Ticking.class, "real=true", "skew=90", "leader-election.schedules.max-clock-skew=1m");
 		node.close();
@@ -435,21 +402,11 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 								+ " that of the database, more than leader-election.schedules.max-clock-skew (PT1M)")));
 	}
 
-	@ParameterizedTest
-	@ValueSource(strings = { "max-clock-skew", "transaction-idle-timeout" })
-	void timeThatIsNotPositiveIsRefused(String property) {
-		assertThatException()
-			.isThrownBy(() -> start(InTransaction.class, "leader-election.schedules." + property + "=0s"))
-			.withStackTraceContaining("leader-election.schedules." + property)
-			.withStackTraceContaining("It is not positive");
-	}
-
 	@Test
 	void lastFireThatIsAheadIsReportedOnceWithTheStatementThatCorrectsIt(CapturedOutput output) {
 		Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
 		clock.set(now.toString());
-		LocalNode node = start(InTransaction.class, "leader-election.schedules.max-clock-skew=3d").awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class, "leader-election.schedules.max-clock-skew=3d");
 		assertThat(status(node).lag()).isZero();
 		Instant later = now.plus(Duration.ofDays(1));
 		clock.set(later.toString());
@@ -473,16 +430,15 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void lastFireMayBeInfinite() {
-		LocalNode node = start(InTransaction.class).awaitLeader();
-		run(node);
+		LocalNode node = begin(InTransaction.class);
 		this.server.execute("UPDATE %s SET last_fire = 'infinity'".formatted(RECORD));
-		clock.set("2026-05-02T02:00:00Z");
+		clock.set(DUE);
 		run(node);
 		assertThat(status(node).lag()).isNegative();
 		assertThat(status(node).nextFire()).isAfter("9000-01-01T00:00:00Z");
 		this.server.execute("UPDATE %s SET last_fire = '-infinity'".formatted(RECORD));
 		run(node);
-		assertThat(fires()).containsExactly("2026-05-02T02:00:00Z late");
+		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	/**
@@ -494,73 +450,38 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableScheduling
-	static class Ticking extends InTransaction {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class TwoDataSources extends ClockConfiguration {
+	static class TwoDataSources {
 
 		@Bean
-		@Primary
-		DataSource firstSource(Environment environment) {
-			return dataSource(environment, "public");
+		static JdbcTransactionManager firstManager() {
+			return manager("public");
 		}
 
 		@Bean
-		DataSource secondSource(Environment environment) {
-			return dataSource(environment, "durable_schema");
+		static JdbcTransactionManager secondManager() {
+			return manager("durable_schema");
 		}
 
-		private static DataSource dataSource(Environment environment, String schema) {
-			DriverManagerDataSource dataSource = new DriverManagerDataSource(
-					environment.getRequiredProperty("spring.datasource.url"),
-					environment.getRequiredProperty("spring.datasource.username"),
-					environment.getRequiredProperty("spring.datasource.password"));
+		private static JdbcTransactionManager manager(String schema) {
+			PostgreSqlServer server = PostgreSqlServer.shared();
+			DriverManagerDataSource dataSource = new DriverManagerDataSource(server.jdbcUrl(), server.username(),
+					server.password());
 			dataSource.setSchema(schema);
-			return dataSource;
-		}
-
-		@Bean
-		JdbcTransactionManager firstManager(DataSource dataSource) {
 			return new JdbcTransactionManager(dataSource);
 		}
 
-		@Bean
-		JdbcTransactionManager secondManager(@Qualifier("secondSource") DataSource dataSource) {
-			return new JdbcTransactionManager(dataSource);
+		@LeaderOnly
+		@Transactional("firstManager")
+		@DurableSchedule(name = "first")
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void first() {
 		}
 
-		@Bean
-		Job firstJob() {
-			return new Job() {
-
-				@Override
-				@LeaderOnly
-				@Transactional("firstManager")
-				@DurableSchedule(name = "first")
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-				}
-
-			};
-		}
-
-		@Bean
-		Job secondJob() {
-			return new Job() {
-
-				@Override
-				@LeaderOnly
-				@Transactional("secondManager")
-				@DurableSchedule(name = "second")
-				@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-				public void run() {
-				}
-
-			};
+		@LeaderOnly
+		@Transactional("secondManager")
+		@DurableSchedule(name = "second")
+		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
+		void second() {
 		}
 
 	}

@@ -17,21 +17,15 @@
 package io.leaderelection.integration;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.UUID;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
-import io.leaderelection.LeaderElectors;
+import io.leaderelection.LeaderElector;
 import io.leaderelection.spread.ElectionSpread;
 import io.leaderelection.spread.SpreadStatus;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -43,16 +37,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class ElectionSpreadTests {
 
-	private final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private final String group = "group-" + UUID.randomUUID();
-
-	private final List<LocalNode> nodes = new ArrayList<>();
-
-	@AfterEach
-	void closeNodes() {
-		this.nodes.forEach(LocalNode::close);
-	}
+	@RegisterExtension
+	final Nodes nodes = new Nodes("leader-election.initialize-schema=always", "leader-election.lease-duration=3s",
+			"leader-election.drain-timeout=5s", "leader-election.priority-hold=2s");
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
@@ -63,7 +50,7 @@ class ElectionSpreadTests {
 		LocalNode third = start(store, "leader-election.spread=true");
 		await().until(() -> led(first) == 2 && led(second) == 2 && led(third) == 2);
 		SpreadStatus even = new SpreadStatus(2, 2, null);
-		await().until(() -> this.nodes.stream().allMatch((node) -> even.equals(status(node))));
+		await().until(() -> this.nodes.all().stream().allMatch((node) -> even.equals(status(node))));
 		assertThat(first.events()).hasSize(6 + 4);
 		assertThat(second.events()).hasSize(2);
 		assertThat(third.events()).hasSize(2);
@@ -85,14 +72,12 @@ class ElectionSpreadTests {
 
 	@Test
 	void onlyElectionOfAnApplicationDoesNotMove() {
-		List<LocalNode> both = IntStream.range(0, 2)
-			.mapToObj((i) -> LocalNode.start(this.server, "leader-election.group=" + this.group,
-					"leader-election.spread=true", "leader-election.priority-hold=1s"))
-			.toList();
-		this.nodes.addAll(both);
+		Nodes spread = this.nodes.with("leader-election.spread=true", "leader-election.priority-hold=1s");
+		LocalNode first = spread.start();
+		spread.start();
 		SpreadStatus even = new SpreadStatus(1, 1, null);
-		await().until(() -> even.equals(status(both.get(0))));
-		await().during(Duration.ofSeconds(3)).until(() -> both.get(0).events().size() == 1);
+		await().until(() -> even.equals(status(first)));
+		await().during(Duration.ofSeconds(3)).until(() -> first.events().size() == 1);
 	}
 
 	@Test
@@ -104,12 +89,11 @@ class ElectionSpreadTests {
 	}
 
 	private static int led(LocalNode node) {
-		LeaderElectors electors = node.context().getBean(LeaderElectors.class);
-		return (int) electors.getElections().stream().filter((election) -> electors.get(election).isLeader()).count();
+		return (int) node.electors().all().stream().filter(LeaderElector::isLeader).count();
 	}
 
 	private static SpreadStatus status(LocalNode node) {
-		return node.context().getBean(ElectionSpread.class).status();
+		return node.bean(ElectionSpread.class).status();
 	}
 
 	private static ConditionFactory await() {
@@ -117,15 +101,10 @@ class ElectionSpreadTests {
 	}
 
 	private LocalNode start(String store, String... properties) {
-		String[] all = Stream
-			.concat(Stream.of("leader-election.group=" + this.group, "leader-election.store=" + store,
-					"leader-election.initialize-schema=always", "leader-election.node-id=node-" + this.nodes.size(),
-					"leader-election.lease-duration=3s", "leader-election.drain-timeout=5s",
-					"leader-election.priority-hold=2s", "leader-election.partitions.part=5"), Stream.of(properties))
-			.toArray(String[]::new);
-		LocalNode node = LocalNode.start(this.server, all);
-		this.nodes.add(node);
-		return node;
+		return this.nodes
+			.with("leader-election.store=" + store, "leader-election.node-id=node-" + this.nodes.all().size(),
+					"leader-election.partitions.part=5")
+			.start(properties);
 	}
 
 }

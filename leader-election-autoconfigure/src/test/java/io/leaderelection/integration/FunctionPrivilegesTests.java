@@ -49,11 +49,11 @@ import io.leaderelection.postgresql.advisory.AdvisoryLockStore.TableRow;
 import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -80,11 +80,12 @@ class FunctionPrivilegesTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	private final OwnDatabase database = new OwnDatabase(this.server);
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
+
+	private final OwnDatabase database = this.nodes.register(new OwnDatabase(this.server));
 
 	private final String role = this.database.name();
-
-	private final List<StoreSession> sessions = new ArrayList<>();
 
 	@BeforeEach
 	void createTables() throws Exception {
@@ -95,12 +96,6 @@ class FunctionPrivilegesTests {
 					.getContentAsString(StandardCharsets.UTF_8));
 			}
 		}
-	}
-
-	@AfterEach
-	void dropDatabase() {
-		this.sessions.forEach(StoreSession::abort);
-		this.database.close();
 	}
 
 	/**
@@ -142,7 +137,7 @@ class FunctionPrivilegesTests {
 			assertThat(Files.readString(DOCUMENT)).contains("`" + optional + "`");
 			change("GRANT EXECUTE ON FUNCTION %s TO %s", optional);
 		}
-		this.database.exercise(store);
+		this.database.exercise(this.nodes, store);
 	}
 
 	/**
@@ -157,8 +152,7 @@ class FunctionPrivilegesTests {
 		StoreSession leased = open(sessions("table", id, keys, "leased"));
 		acquire(leased, Won.class);
 		leased.confirm();
-		StoreSession locked = sessions("advisory-lock", id, keys, "locked").open();
-		this.sessions.add(locked);
+		StoreSession locked = openSession(sessions("advisory-lock", id, keys, "locked"));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(locked::becomeCandidate)
 			.withMessageContaining("Node 'leased' leads this election with leader-election.store=table");
 		leased.release(true);
@@ -213,7 +207,7 @@ class FunctionPrivilegesTests {
 	@ValueSource(strings = { "pg_xact_status", "has_schema_privilege" })
 	void missingFunctionOfDurableSchedulesRefusesTheStart(String function) {
 		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
-		assertThat(catchThrowable(() -> this.database.start("advisory-lock").close())).rootCause()
+		assertThat(catchThrowable(this.database.nodes(this.nodes, "advisory-lock")::start)).rootCause()
 			.hasMessageContaining("The role \"" + this.role + "\" lacks privileges on the table")
 			.hasMessageContaining("permission denied for function " + function);
 	}
@@ -225,27 +219,25 @@ class FunctionPrivilegesTests {
 	@CsvSource({ "advisory-lock, array_agg", "table, clock_timestamp" })
 	void functionThatIsRevokedLaterMakesTheStoreUnusable(String store, String function) {
 		int logged = this.server.log().length();
-		try (LocalNode first = this.database.start(store).awaitLeader();
-				LocalNode second = this.database.start(store)) {
-			Awaitility.await().until(() -> OwnDatabase.status(second).leader() != null);
-			change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
-			first.elector().resign();
-			for (LocalNode node : List.of(first, second)) {
-				Awaitility.await().untilAsserted(() -> {
-					Health health = node.context().getBean(LeadershipHealthIndicator.class).health();
-					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
-					assertThat(health.getDetails().toString()).contains(function);
-				});
-			}
-			Awaitility.await()
-				.during(Duration.ofSeconds(6))
-				.atMost(Duration.ofSeconds(20))
-				.until(() -> OwnDatabase.status(first).unusable() && OwnDatabase.status(second).unusable());
-			assertThat(this.server.log()
-				.substring(logged)
-				.lines()
-				.filter((line) -> line.contains("ERROR") && line.contains(function))).hasSizeBetween(1, 4);
+		Nodes nodes = this.database.nodes(this.nodes, store);
+		LocalNode first = nodes.start().awaitLeader();
+		LocalNode second = nodes.start().awaitFollowing(first);
+		change("REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC", function);
+		first.elector().resign();
+		for (LocalNode node : List.of(first, second)) {
+			Awaitility.await().untilAsserted(() -> {
+				Health health = node.bean(LeadershipHealthIndicator.class).health();
+				assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+				assertThat(health.getDetails().toString()).contains(function);
+			});
 		}
+		Awaitility.await()
+			.during(Duration.ofSeconds(6))
+			.until(() -> first.status().unusable() && second.status().unusable());
+		assertThat(this.server.log()
+			.substring(logged)
+			.lines()
+			.filter((line) -> line.contains("ERROR") && line.contains(function))).hasSizeBetween(1, 4);
 	}
 
 	@Test
@@ -348,10 +340,6 @@ class FunctionPrivilegesTests {
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.REFUSED);
 			second.withdraw();
 		}
-		finally {
-			this.sessions.forEach(StoreSession::abort);
-			this.sessions.clear();
-		}
 	}
 
 	private static Acquisition acquire(StoreSession session, Class<?> type) throws SessionException {
@@ -364,9 +352,14 @@ class FunctionPrivilegesTests {
 	}
 
 	private StoreSession open(ElectionStore opened) throws SessionException {
-		StoreSession session = opened.open();
-		this.sessions.add(session);
+		StoreSession session = openSession(opened);
 		session.becomeCandidate();
+		return session;
+	}
+
+	private StoreSession openSession(ElectionStore opened) throws SessionException {
+		StoreSession session = opened.open();
+		this.nodes.register(session::abort);
 		return session;
 	}
 

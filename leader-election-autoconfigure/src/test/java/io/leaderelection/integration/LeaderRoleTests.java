@@ -16,14 +16,9 @@
 
 package io.leaderelection.integration;
 
-import java.util.Arrays;
 import java.util.Map;
-import java.util.UUID;
-import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
-import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -31,6 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -52,7 +48,8 @@ class LeaderRoleTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	private final String group = "group-" + UUID.randomUUID();
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
 	@BeforeEach
 	void createRole() {
@@ -66,17 +63,16 @@ class LeaderRoleTests {
 
 	@Test
 	void leaderOfAnotherRoleIsReportedOnce(CapturedOutput output) {
-		try (LocalNode leader = start("spring.datasource.username=" + STRANGER, "spring.datasource.password=right")
-			.awaitLeader(); LocalNode follower = start()) {
-			awaitRole(follower, STRANGER);
-			assertThat(elector(follower).status().problem()).contains(WORDS);
-			assertThat(elector(follower).status().unusable()).isFalse();
-			LeadershipEndpoint endpoint = new LeadershipEndpoint(
-					follower.context().getBean(DefaultLeaderElectors.class), Map::of, () -> null,
-					LeadershipEndpoint.Schedules.NONE);
-			assertThat(endpoint.election("default").leader().databaseRole()).isEqualTo(STRANGER);
-			assertThat(leader.elector().getLeader().databaseRole()).as("itself").isNull();
-		}
+		LocalNode leader = this.nodes.as(STRANGER).start().awaitLeader();
+		LocalNode follower = this.nodes.start();
+		awaitRole(follower, STRANGER);
+		assertThat(follower.status().problem()).contains(WORDS);
+		assertThat(follower.status().unusable()).isFalse();
+		LeadershipEndpoint endpoint = new LeadershipEndpoint(follower.electors(), Map::of, () -> null,
+				LeadershipEndpoint.Schedules.NONE);
+		assertThat(endpoint.election("default").leader().databaseRole()).isEqualTo(STRANGER);
+		assertThat(leader.elector().getLeader().databaseRole()).as("itself").isNull();
+		follower.close();
 		assertThat(output).containsOnlyOnce(WORDS);
 	}
 
@@ -86,15 +82,11 @@ class LeaderRoleTests {
 	 */
 	@Test
 	void roleOfTheElectionCountsAndNotThatOfThePool(CapturedOutput output) {
-		String[] watching = { "leader-election.candidate=false",
-				"leader-election.datasource.url=" + this.server.jdbcUrl(),
-				"leader-election.datasource.username=" + STRANGER, "leader-election.datasource.password=right" };
-		try (LocalNode leader = start("spring.datasource.username=" + STRANGER, "spring.datasource.password=right")
-			.awaitLeader(); LocalNode follower = start(watching)) {
-			awaitRole(follower, STRANGER);
-			assertThat(elector(follower).status().problem())
-				.isEqualTo("is not a candidate: it is configured with candidate=false");
-		}
+		this.nodes.as(STRANGER).start().awaitLeader();
+		LocalNode follower = this.nodes.electingAs(STRANGER, "right").start("leader-election.candidate=false");
+		awaitRole(follower, STRANGER);
+		assertThat(follower.status().problem()).isEqualTo("is not a candidate: it is configured with candidate=false");
+		follower.close();
 		assertThat(output).doesNotContain("another role");
 	}
 
@@ -102,16 +94,6 @@ class LeaderRoleTests {
 		Awaitility.await()
 			.untilAsserted(() -> assertThat(node.elector().getLeader()).isNotNull()
 				.satisfies((leader) -> assertThat(leader.databaseRole()).isEqualTo(role)));
-	}
-
-	private static DefaultLeaderElector elector(LocalNode node) {
-		return node.context().getBean(DefaultLeaderElectors.class).getDefault();
-	}
-
-	private LocalNode start(String... properties) {
-		String[] all = Stream.concat(Stream.of("leader-election.group=" + this.group), Arrays.stream(properties))
-			.toArray(String[]::new);
-		return LocalNode.start(this.server, all);
 	}
 
 }

@@ -18,19 +18,17 @@ package io.leaderelection.integration;
 
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
-import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ElectionDescriptor;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.LeaderDescriptor;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.ResignationDescriptor;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -45,40 +43,38 @@ class LeadershipEndpointNodeTests {
 
 	private static final String LONG_ID = "a-host-name-of-a-data-centre.with.its-domain.example.com-1234-abcd";
 
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
+
 	@Test
 	void longIdIsKnownInFullAndAsOtherNodesSeeIt() {
-		try (PostgreSqlServer server = PostgreSqlServer.start();
-				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + LONG_ID).awaitLeader();
-				LocalNode follower = LocalNode.start(server, "leader-election.node-id=short")) {
-			LeadershipEndpoint there = endpoint(leader);
-			LeadershipEndpoint here = endpoint(follower);
-			Awaitility.await()
-				.until(() -> here.election("default").leader() != null
-						&& here.election("default").candidates().size() == 2
-						&& there.election("default").candidates().size() == 2);
-			String seen = here.election("default").leader().node();
-			assertThat(seen).isNotEqualTo(LONG_ID).contains("~");
-			assertThat(there.election("default").leader().applicationName()).endsWith(seen)
-				.isEqualTo(here.election("default").leader().applicationName())
-				.isIn(server.query("SELECT application_name FROM pg_stat_activity"));
-			String other = LONG_ID.replace("1234", "1235");
-			assertThat(here.resignNode("default", other))
-				.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));
-			assertThat(there.resignNode("default", seen).status()).isEqualTo("requested");
-			Awaitility.await().until(follower::leads);
-			// A node that has just resigned is no candidate for a moment
-			Awaitility.await().until(() -> here.election("default").candidates().size() == 2);
-			follower.elector().resign();
-			Awaitility.await().until(leader::leads);
-			Awaitility.await().untilAsserted(() -> {
-				LeaderDescriptor observed = here.election("default").leader();
-				assertThat(observed).isNotNull();
-				assertThat(observed.node()).isEqualTo(seen);
-			});
-			// Whose session it is, a follower asks after it has observed the session
-			Awaitility.await().until(() -> here.resignNode("default", LONG_ID).status().equals("requested"));
-			Awaitility.await().until(follower::leads);
-		}
+		LocalNode leader = start(LONG_ID).awaitLeader();
+		LocalNode follower = start("short");
+		LeadershipEndpoint there = endpoint(leader);
+		LeadershipEndpoint here = endpoint(follower);
+		Awaitility.await()
+			.until(() -> here.election("default").leader() != null && here.election("default").candidates().size() == 2
+					&& there.election("default").candidates().size() == 2);
+		String seen = here.election("default").leader().node();
+		assertThat(seen).isNotEqualTo(LONG_ID).contains("~");
+		assertThat(there.election("default").leader().applicationName()).endsWith(seen)
+			.isEqualTo(here.election("default").leader().applicationName())
+			.isIn(PostgreSqlServer.shared().query("SELECT application_name FROM pg_stat_activity"));
+		String other = LONG_ID.replace("1234", "1235");
+		assertThat(here.resignNode("default", other))
+			.isEqualTo(new ResignationDescriptor("refused", null, seen, "node '" + other + "' does not lead"));
+		assertThat(there.resignNode("default", seen).status()).isEqualTo("requested");
+		follower.awaitLeader();
+		// A node that has just resigned is no candidate for a moment
+		follower.awaitCandidates(2);
+		follower.elector().resign();
+		leader.awaitLeader();
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(here.election("default").leader()).isNotNull()
+				.returns(seen, LeaderDescriptor::node));
+		// Whose session it is, a follower asks after it has observed the session
+		Awaitility.await().until(() -> here.resignNode("default", LONG_ID).status().equals("requested"));
+		follower.awaitLeader();
 	}
 
 	@Test
@@ -86,22 +82,19 @@ class LeadershipEndpointNodeTests {
 	void idThatOtherNodesSeeChangedIsKnownOnAllNodesByBothForms() {
 		String id = "buero's\\pc $1";
 		String visible = "buero_s_pc__1~1443d2q";
-		try (PostgreSqlServer server = PostgreSqlServer.start();
-				LocalNode leader = LocalNode.start(server, "leader-election.node-id=" + id).awaitLeader();
-				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
-			for (LocalNode node : List.of(leader, follower)) {
-				for (String name : List.of(id, visible)) {
-					LeadershipEndpoint endpoint = endpoint(node);
-					awaitBoth(endpoint, (node == leader) ? id : visible);
-					for (String other : List.of("buero~", "b~", "~", "buero~1", "buero's pc")) {
-						assertThat(endpoint.resignNode("default", other).reason())
-							.isEqualTo("node '" + other + "' does not lead");
-					}
-					assertThat(endpoint.resignNode("default", name).status()).isEqualTo("requested");
-					Awaitility.await().until(follower::leads);
-					follower.elector().resign();
-					Awaitility.await().until(leader::leads);
+		LocalNode leader = start(id).awaitLeader();
+		LocalNode follower = start("follower");
+		for (LocalNode node : List.of(leader, follower)) {
+			for (String name : List.of(id, visible)) {
+				LeadershipEndpoint endpoint = endpoint(node);
+				awaitBoth(endpoint, (node == leader) ? id : visible);
+				for (String other : List.of("buero~", "b~", "~", "buero~1", "buero's pc")) {
+					assertThat(endpoint.resignNode("default", other).reason())
+						.isEqualTo("node '" + other + "' does not lead");
 				}
+				assertThat(endpoint.resignNode("default", name).status()).isEqualTo("requested");
+				follower.awaitLeader().elector().resign();
+				leader.awaitLeader();
 			}
 		}
 	}
@@ -117,47 +110,41 @@ class LeadershipEndpointNodeTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void nodesWhoseIdsDifferOnlyWhereTheyAreShortenedKnowEachOther(String store) {
-		PostgreSqlServer server = PostgreSqlServer.shared();
-		String id = "leader-election.node-id=orders-api-worker-%d.orders-api.production.svc.cluster.local";
-		String[] common = { "leader-election.group=" + UUID.randomUUID(), "leader-election.store=" + store,
-				"leader-election.initialize-schema=always" };
-		try (LocalNode leader = LocalNode.start(server, with(common, id.formatted(0))).awaitLeader();
-				LocalNode follower = LocalNode.start(server, with(common, id.formatted(1)))) {
-			Awaitility.await().until(() -> follower.elector().getLeader() != null);
-			assertThat(endpoint(follower).election("default").table())
-				.isEqualTo(store.equals("table") ? "public.leader_election" : null);
-			Awaitility.await().until(() -> endpoint(follower).resign("default").status().equals("requested"));
-			Awaitility.await().until(follower::leads);
-		}
-	}
-
-	private static String[] with(String[] properties, String another) {
-		return Stream.concat(Stream.of(properties), Stream.of(another)).toArray(String[]::new);
+		String id = "orders-api-worker-%d.orders-api.production.svc.cluster.local";
+		String[] properties = { "leader-election.store=" + store, "leader-election.initialize-schema=always" };
+		start(id.formatted(0), properties).awaitLeader();
+		LocalNode follower = start(id.formatted(1), properties);
+		Awaitility.await().until(() -> follower.elector().getLeader() != null);
+		assertThat(endpoint(follower).election("default").table())
+			.isEqualTo(store.equals("table") ? "public.leader_election" : null);
+		Awaitility.await().until(() -> endpoint(follower).resign("default").status().equals("requested"));
+		follower.awaitLeader();
 	}
 
 	@Test
 	@Tag("ring3")
 	void nodeThatIsCutOffRefusesAndAsksAgainWhenItIsBack() {
-		try (PostgreSqlServer server = PostgreSqlServer.start();
-				TcpProxy proxy = new TcpProxy(server);
-				LocalNode leader = LocalNode.start(server, "leader-election.node-id=leader").awaitLeader();
-				LocalNode follower = LocalNode.startAt(server, proxy.port(), "leader-election.node-id=follower")) {
-			LeadershipEndpoint here = endpoint(follower);
-			proxy.blackHole();
-			// A request that comes before this node can know waits for a new session
-			Awaitility.await().until(() -> here.election("default").problem() != null);
-			assertThat(here.resign("default").reason()).startsWith("this node has no session: ");
-			assertThat(leader.leads()).isTrue();
-			proxy.heal();
-			proxy.reset();
-			Awaitility.await().until(() -> here.resign("default").status().equals("requested"));
-			Awaitility.await().until(follower::leads);
-		}
+		LocalNode leader = start("leader").awaitLeader();
+		TcpProxy proxy = this.nodes.register(new TcpProxy(PostgreSqlServer.shared()));
+		LocalNode follower = this.nodes.at(proxy.port()).start("leader-election.node-id=follower");
+		LeadershipEndpoint here = endpoint(follower);
+		proxy.blackHole();
+		// A request that comes before this node can know waits for a new session
+		Awaitility.await().until(() -> here.election("default").problem() != null);
+		assertThat(here.resign("default").reason()).startsWith("this node has no session: ");
+		assertThat(leader.leads()).isTrue();
+		proxy.heal();
+		proxy.reset();
+		Awaitility.await().until(() -> here.resign("default").status().equals("requested"));
+		follower.awaitLeader();
+	}
+
+	private LocalNode start(String id, String... properties) {
+		return this.nodes.with("leader-election.node-id=" + id).start(properties);
 	}
 
 	private static LeadershipEndpoint endpoint(LocalNode node) {
-		return new LeadershipEndpoint(node.context().getBean(DefaultLeaderElectors.class), Map::of, () -> null,
-				LeadershipEndpoint.Schedules.NONE);
+		return new LeadershipEndpoint(node.electors(), Map::of, () -> null, LeadershipEndpoint.Schedules.NONE);
 	}
 
 }

@@ -22,9 +22,14 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
-import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.LeadershipRevokedEvent;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.Term;
+import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 
@@ -35,25 +40,29 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 /**
  * A node as an application context in this JVM.
  */
-final class LocalNode implements AutoCloseable {
+public final class LocalNode implements AutoCloseable {
 
 	private final ConfigurableApplicationContext context;
 
+	private final DefaultLeaderElectors electors;
+
 	private final List<Seen> events = new CopyOnWriteArrayList<>();
 
-	private LocalNode(PostgreSqlServer server, int port, Class<?> configuration, String... properties) {
+	LocalNode(PostgreSqlServer server, List<Class<?>> sources, List<String> properties) {
 		Map<String, String> all = new LinkedHashMap<>();
 		Stream
 			.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=5s",
-					"spring.datasource.url=" + server.jdbcUrl(port), "spring.datasource.username=" + server.username(),
+					"spring.datasource.url=" + server.jdbcUrl(), "spring.datasource.username=" + server.username(),
 					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
-					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
+					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), properties.stream())
 			.map((property) -> property.split("=", 2))
 			.forEach((property) -> all.put(property[0], property[1]));
-		this.context = new SpringApplicationBuilder(NodeConfiguration.class, configuration).web(WebApplicationType.NONE)
+		this.context = new SpringApplicationBuilder(sources.toArray(Class<?>[]::new)).web(WebApplicationType.NONE)
 			.listeners(ApplicationListener
 				.<LeadershipEvent>forPayload((event) -> this.events.add(new Seen(System.nanoTime(), event))))
 			.registerShutdownHook(false)
@@ -61,46 +70,85 @@ final class LocalNode implements AutoCloseable {
 				.stream()
 				.map((property) -> "--" + property.getKey() + "=" + property.getValue())
 				.toArray(String[]::new));
+		this.electors = bean(DefaultLeaderElectors.class);
 	}
 
-	static LocalNode start(PostgreSqlServer server, String... properties) {
-		return start(server, NodeConfiguration.class, properties);
-	}
-
-	static LocalNode start(PostgreSqlServer server, Class<?> configuration, String... properties) {
-		return new LocalNode(server, server.port(), configuration, properties);
-	}
-
-	static LocalNode startAt(PostgreSqlServer server, int port, String... properties) {
-		return new LocalNode(server, port, NodeConfiguration.class, properties);
-	}
-
-	ConfigurableApplicationContext context() {
+	public ConfigurableApplicationContext context() {
 		return this.context;
 	}
 
-	LeaderElector elector() {
-		return this.context.getBean(LeaderElector.class);
+	public <T> T bean(Class<T> type) {
+		return this.context.getBean(type);
 	}
 
-	boolean leads() {
+	public DefaultLeaderElectors electors() {
+		return this.electors;
+	}
+
+	public DefaultLeaderElector elector() {
+		return this.electors.getDefault();
+	}
+
+	public ElectionStatus status() {
+		return elector().status();
+	}
+
+	public boolean leads() {
 		return elector().isLeader();
 	}
 
-	LocalNode awaitLeader() {
+	public LocalNode awaitLeader() {
 		Awaitility.await().until(this::leads);
+		return this;
+	}
+
+	/**
+	 * Wait until this node has observed who leads.
+	 */
+	public LocalNode awaitFollowing(LocalNode leader) {
+		Awaitility.await().until(() -> leader.elector().getNodeId().equals(status().leader()));
+		return this;
+	}
+
+	/**
+	 * Wait until this node has observed as many candidates.
+	 */
+	public LocalNode awaitCandidates(int number) {
+		Awaitility.await().until(() -> status().candidates().size() == number);
+		return this;
+	}
+
+	public LocalNode awaitProblem(String text) {
+		Awaitility.await().until(() -> String.valueOf(status().problem()).contains(text));
 		return this;
 	}
 
 	/**
 	 * Events in the order in which listeners saw them, in the form "granted 0:1:775".
 	 */
-	List<String> events() {
+	public List<String> events() {
 		return this.events.stream().map(Seen::toString).toList();
 	}
 
-	List<Seen> seen() {
+	public List<Seen> seen() {
 		return List.copyOf(this.events);
+	}
+
+	/**
+	 * Return an event, for which a listener may not have been called yet.
+	 */
+	public Seen awaitEvent(int index) {
+		Awaitility.await().until(() -> this.events.size() > index);
+		return this.events.get(index);
+	}
+
+	/**
+	 * Wait for an event that ends a term.
+	 */
+	public Seen awaitRevocation(int index, Reason reason) {
+		Seen seen = awaitEvent(index);
+		assertThat(((LeadershipRevokedEvent) seen.event()).getReason()).isEqualTo(reason);
+		return seen;
 	}
 
 	@Override
@@ -108,15 +156,23 @@ final class LocalNode implements AutoCloseable {
 		this.context.close();
 	}
 
+	@Override
+	public String toString() {
+		return this.electors.all().stream().map(DefaultLeaderElector::status).toList() + " " + events();
+	}
+
 	/**
 	 * An event and when it was seen.
 	 */
-	record Seen(long time, LeadershipEvent event) {
+	public record Seen(long time, LeadershipEvent event) {
+
+		public Term term() {
+			return this.event.getLeadership().getTerm();
+		}
 
 		@Override
 		public String toString() {
-			return ((this.event instanceof LeadershipGrantedEvent) ? "granted " : "revoked ")
-					+ this.event.getLeadership().getTerm();
+			return ((this.event instanceof LeadershipGrantedEvent) ? "granted " : "revoked ") + term();
 		}
 
 	}

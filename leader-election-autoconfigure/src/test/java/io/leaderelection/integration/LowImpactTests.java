@@ -19,7 +19,6 @@ package io.leaderelection.integration;
 import java.sql.Connection;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -27,10 +26,9 @@ import java.util.stream.Collectors;
 
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -40,45 +38,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring2")
 class LowImpactTests {
 
-	private PostgreSqlServer server;
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
-	private final List<LocalNode> nodes = new ArrayList<>();
-
-	@BeforeEach
-	void startServer() {
-		this.server = PostgreSqlServer.start("log_min_messages=warning", "log_lock_waits=on");
-	}
-
-	@AfterEach
-	void stopServer() {
-		this.nodes.forEach(LocalNode::close);
-		this.server.close();
-	}
+	private final PostgreSqlServer server = this.nodes
+		.register(PostgreSqlServer.start("log_min_messages=warning", "log_lock_waits=on"));
 
 	@Test
 	void logOfTheServerStaysQuietInNormalOperation() {
 		start(4);
-		LocalNode leader = this.nodes.get(0).awaitLeader();
+		LocalNode leader = this.nodes.awaitLeader();
 		awaitWaits(20);
 		leader.elector().resign().join();
-		Awaitility.await().until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
-		this.nodes.forEach(LocalNode::close);
+		this.nodes.awaitLeader();
+		this.nodes.all().forEach(LocalNode::close);
 		assertThat(complaints()).isEmpty();
 	}
 
 	@Test
 	void faultLeavesOneLinePerSession() {
 		start(3);
-		Set<String> pids = Set.copyOf(
-				this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"));
+		Set<String> pids = Set.copyOf(sessions());
 		assertThat(pids).hasSize(3);
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
 				+ "WHERE application_name LIKE 'leader-election %'");
-		Awaitility.await()
-			.until(() -> this.server
-				.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
-				.equals(List.of("3")));
-		Awaitility.await().until(() -> this.nodes.stream().anyMatch(LocalNode::leads));
+		Awaitility.await().until(() -> sessions().size() == 3);
+		this.nodes.awaitLeader();
 		awaitWaits(5);
 		List<String> complaints = complaints().stream()
 			.filter((line) -> !line.matches(".*(STATEMENT|CONTEXT):.*"))
@@ -92,11 +77,7 @@ class LowImpactTests {
 	void leaderAndThreeStandbysHaveOneSessionEach() {
 		start(6);
 		awaitWaits(6);
-		Awaitility.await()
-			.during(Duration.ofSeconds(1))
-			.until(() -> this.server
-				.query("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
-				.equals(List.of("4")));
+		Awaitility.await().during(Duration.ofSeconds(1)).until(() -> sessions().size() == 4);
 	}
 
 	@Test
@@ -127,9 +108,13 @@ class LowImpactTests {
 		}
 	}
 
+	private List<String> sessions() {
+		return this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'");
+	}
+
 	private void start(int count) {
 		for (int i = 0; i < count; i++) {
-			this.nodes.add(LocalNode.start(this.server, "leader-election.lease-duration=5s"));
+			this.nodes.on(this.server).start();
 		}
 	}
 

@@ -16,27 +16,19 @@
 
 package io.leaderelection.integration;
 
-import java.lang.management.ManagementFactory;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import com.sun.management.OperatingSystemMXBean;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -48,30 +40,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring3")
 class ManyElectionsTests {
 
-	private static final Duration PERIOD = Duration.ofSeconds(Integer.getInteger("suite.period", 10));
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
-	private static final Pattern STATEMENT = Pattern.compile(",leader-election [^,]*,LOG:  (statement|execute)");
-
-	private PostgreSqlServer server;
-
-	private final List<LocalNode> nodes = new ArrayList<>();
+	private final PostgreSqlServer server = this.nodes.register(PostgreSqlServer.start("max_connections=150"));
 
 	/**
 	 * Threads of contexts that other tests of this process have left in the cache.
 	 */
 	private final Set<Thread> threadsOfOthers = Set.copyOf(Thread.getAllStackTraces().keySet());
-
-	@BeforeEach
-	void startServer() {
-		this.server = PostgreSqlServer.start("max_connections=150",
-				Boolean.getBoolean("suite.figures") ? "log_statement=all" : "log_statement=none");
-	}
-
-	@AfterEach
-	void stopServer() {
-		this.nodes.forEach(LocalNode::close);
-		this.server.close();
-	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 20, 50 })
@@ -98,42 +75,6 @@ class ManyElectionsTests {
 		assertThat(second.events()).hasSize(elections).allMatch((event) -> event.startsWith("granted"));
 	}
 
-	/**
-	 * Prints a row of a table. The leader's is measured while it is alone.
-	 */
-	@ParameterizedTest
-	@ValueSource(ints = { 1, 5, 20, 50 })
-	@EnabledIfSystemProperty(named = "suite.figures", matches = "true")
-	void cost(int elections) throws InterruptedException {
-		Load idle = measure();
-		awaitLeaderOfAll(start(elections, "leader-election.lease-duration=5s"));
-		awaitThreadsAndSessions(elections, 1);
-		Load leader = measure();
-		leader.print("leader", elections, idle);
-		start(elections, "leader-election.lease-duration=5s");
-		awaitThreadsAndSessions(elections, 2);
-		measure().print("follower", elections, leader);
-	}
-
-	private Load measure() throws InterruptedException {
-		OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-		long statements = statements();
-		long cpu = system.getProcessCpuTime();
-		long start = System.nanoTime();
-		Thread.sleep(PERIOD.toMillis());
-		double seconds = (System.nanoTime() - start) / 1e9;
-		return new Load(threads().size(), sessions(), (statements() - statements) / seconds,
-				(system.getProcessCpuTime() - cpu) / 1e7 / seconds);
-	}
-
-	/**
-	 * Return how many statements the elections have sent. Counted in the log, since the
-	 * counters of the server leave out what touches no table.
-	 */
-	private long statements() {
-		return this.server.log().lines().filter((line) -> STATEMENT.matcher(line).find()).count();
-	}
-
 	private List<String> threads() {
 		return Thread.getAllStackTraces()
 			.keySet()
@@ -150,21 +91,16 @@ class ManyElectionsTests {
 			.get(0));
 	}
 
-	private LocalNode start(int elections, String... properties) {
-		LocalNode node = LocalNode.start(this.server,
-				Stream
-					.of(Stream.of("leader-election.lease-duration=3s", "leader-election.takeover-delay=0"),
-							IntStream.range(1, elections)
-								.mapToObj((number) -> "leader-election.elections.job" + number + ".candidate=true"),
-							Stream.of(properties))
-					.flatMap((stream) -> stream)
-					.toArray(String[]::new));
-		this.nodes.add(node);
-		return node;
+	private LocalNode start(int elections) {
+		return this.nodes.on(this.server)
+			.with("leader-election.lease-duration=3s", "leader-election.takeover-delay=0")
+			.start(IntStream.range(1, elections)
+				.mapToObj((number) -> "leader-election.elections.job" + number + ".candidate=true")
+				.toArray(String[]::new));
 	}
 
 	private static Collection<DefaultLeaderElector> electors(LocalNode node) {
-		return node.context().getBean(DefaultLeaderElectors.class).all();
+		return node.electors().all();
 	}
 
 	private static void awaitLeaderOfAll(LocalNode node) {
@@ -192,25 +128,6 @@ class ManyElectionsTests {
 			assertThat(threads()).containsExactlyInAnyOrderElementsOf(expected);
 			assertThat(sessions()).isEqualTo(nodes * elections);
 		});
-	}
-
-	/**
-	 * What there is and happens at a time.
-	 *
-	 * @param threads the threads of elections
-	 * @param sessions the sessions of elections
-	 * @param statements statements of elections in a second
-	 * @param cpu CPU time of this process in percent of one core
-	 */
-	private record Load(int threads, int sessions, double statements, double cpu) {
-
-		void print(String role, int elections, Load before) {
-			System.out.printf(Locale.ROOT,
-					"| %d | %s | %d threads | %d connections | %.1f statements/s | %.1f %% CPU |%n", elections, role,
-					this.threads - before.threads, this.sessions - before.sessions, this.statements - before.statements,
-					this.cpu - before.cpu);
-		}
-
 	}
 
 }

@@ -20,21 +20,18 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
 import io.leaderelection.Leader;
 import io.leaderelection.LeaderChangedEvent;
-import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -43,6 +40,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.event.EventListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for nodes that publish metadata and priorities, with both stores.
@@ -59,14 +57,10 @@ class NodeProfileTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	private final String group = "group-" + UUID.randomUUID();
-
-	private final List<LocalNode> nodes = new ArrayList<>();
-
-	@AfterEach
-	void closeNodes() {
-		this.nodes.forEach(LocalNode::close);
-	}
+	@RegisterExtension
+	final Nodes nodes = new Nodes("leader-election.initialize-schema=always", "leader-election.lease-duration=3s",
+			"leader-election.priority-hold=" + HOLD.toMillis() + "ms")
+		.with(Routes.class);
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
@@ -76,13 +70,13 @@ class NodeProfileTests {
 			.awaitLeader();
 		assertThat(first.elector().getLeader().metadata()).containsEntry("zone", "eu-1a");
 		LocalNode second = start(store, 0, "leader-election.metadata.url=http://second");
-		Routes routes = second.context().getBean(Routes.class);
+		Routes routes = second.bean(Routes.class);
 		await().untilAsserted(() -> assertThat(routes.leaders()).last()
 			.isEqualTo(new Leader(first.elector().getNodeId(), first.elector().getLeadership().getTerm(),
 					second.elector().getLeader().since(), Map.of("url", "http://first", "zone", "eu-1a"),
 					store.equals("table") ? null : this.server.username())));
 		assertThat(second.elector().getLeader()).isEqualTo(routes.leaders().get(routes.leaders().size() - 1));
-		Routes routesOfFirst = first.context().getBean(Routes.class);
+		Routes routesOfFirst = first.bean(Routes.class);
 		assertThat(routesOfFirst.leaders()).isEmpty();
 		first.elector().resign();
 		second.awaitLeader();
@@ -98,12 +92,11 @@ class NodeProfileTests {
 		// Longer than other nodes take to learn of a candidate from the table
 		LocalNode high = start(store, 10, "leader-election.priority-hold=4s");
 		high.awaitLeader();
-		await().until(() -> low.events().size() == 2);
-		assertThat(low.events().get(1)).startsWith("revoked");
+		low.awaitRevocation(1, Reason.RESIGNED);
 		assertThat(other.events()).isEmpty();
 		assertThat(output).containsOnlyOnce("Requesting leadership from node '" + low.elector().getNodeId() + "'");
-		awaitLeader(low, high);
-		awaitLeader(other, high);
+		low.awaitFollowing(high);
+		other.awaitFollowing(high);
 	}
 
 	/**
@@ -115,8 +108,8 @@ class NodeProfileTests {
 		LocalNode leader = start(store, 20).awaitLeader();
 		List<LocalNode> low = List.of(start(store, 0), start(store, 5));
 		LocalNode high = start(store, 10);
-		Stream.concat(low.stream(), Stream.of(high)).forEach((node) -> awaitLeader(node, leader));
-		low.forEach((node) -> await().until(() -> candidates(node) == 4));
+		Stream.concat(low.stream(), Stream.of(high)).forEach((node) -> node.awaitFollowing(leader));
+		low.forEach((node) -> node.awaitCandidates(4));
 		leader.close();
 		high.awaitLeader();
 		assertThat(low).allSatisfy((node) -> assertThat(node.events()).isEmpty());
@@ -129,13 +122,13 @@ class NodeProfileTests {
 	void nodeOfTheHighestPriorityOfThreeLeads() {
 		LocalNode leader = start("advisory-lock", 5, ONE_STANDBY).awaitLeader();
 		start("advisory-lock", 0, ONE_STANDBY);
-		await().until(() -> candidates(leader) == 2);
+		leader.awaitCandidates(2);
 		start("advisory-lock", 5, ONE_STANDBY);
-		await().until(() -> candidates(leader) == 3);
+		leader.awaitCandidates(3);
 		LocalNode watching = start("advisory-lock", 5, ONE_STANDBY);
 		LocalNode high = start("advisory-lock", 10, ONE_STANDBY);
 		high.awaitLeader();
-		awaitLeader(watching, high);
+		watching.awaitFollowing(high);
 		assertThat(watching.events()).isEmpty();
 	}
 
@@ -149,10 +142,9 @@ class NodeProfileTests {
 		LocalNode low = start(store, 0).awaitLeader();
 		String hold = "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms";
 		for (int i = 0; i < 2; i++) {
-			try (LocalNode flapping = start(store, 10, hold)) {
-				awaitLeader(flapping, low);
-				await().during(LONG_HOLD.dividedBy(3).multipliedBy(2)).until(() -> low.events().size() == 1);
-			}
+			LocalNode flapping = start(store, 10, hold).awaitFollowing(low);
+			await().during(LONG_HOLD.dividedBy(3).multipliedBy(2)).until(() -> low.events().size() == 1);
+			flapping.close();
 		}
 		start(store, 10, hold).awaitLeader();
 	}
@@ -165,7 +157,7 @@ class NodeProfileTests {
 	void nodeThatCannotKeepItsSessionNeverGetsLeadership() {
 		LocalNode low = start("advisory-lock", 0).awaitLeader();
 		LocalNode flapping = start("advisory-lock", 10, "leader-election.priority-hold=" + LONG_HOLD.toMillis() + "ms");
-		awaitLeader(flapping, low);
+		flapping.awaitFollowing(low);
 		String session = "pg_stat_activity WHERE application_name = '"
 				+ new SessionNames("default").of(flapping.elector().getNodeId()) + "'";
 		for (int i = 0; i < 3; i++) {
@@ -191,7 +183,7 @@ class NodeProfileTests {
 		for (int i = 0; i < 3; i++) {
 			high.awaitLeader();
 			waits.add(Duration.ofNanos(System.nanoTime() - since));
-			await().until(() -> candidates(high) == 2);
+			high.awaitCandidates(2);
 			high.elector().resign();
 			low.awaitLeader();
 			since = System.nanoTime();
@@ -201,29 +193,11 @@ class NodeProfileTests {
 		assertThat(waits.get(2)).isGreaterThanOrEqualTo(HOLD.multipliedBy(4));
 	}
 
-	private static int candidates(LocalNode node) {
-		return node.context().getBean(DefaultLeaderElectors.class).getDefault().status().candidates().size();
-	}
-
-	private static void awaitLeader(LocalNode node, LocalNode leader) {
-		await().until(() -> node.elector().getLeader() != null
-				&& node.elector().getLeader().nodeId().equals(leader.elector().getNodeId()));
-	}
-
-	private static ConditionFactory await() {
-		return Awaitility.await();
-	}
-
 	private LocalNode start(String store, int priority, String... properties) {
-		String[] all = Stream
-			.concat(Stream.of("leader-election.group=" + this.group, "leader-election.store=" + store,
-					"leader-election.initialize-schema=always", "leader-election.node-id=node-" + this.nodes.size(),
-					"leader-election.lease-duration=3s", "leader-election.priority=" + priority,
-					"leader-election.priority-hold=" + HOLD.toMillis() + "ms"), Stream.of(properties))
-			.toArray(String[]::new);
-		LocalNode node = LocalNode.start(this.server, Routes.class, all);
-		this.nodes.add(node);
-		return node;
+		return this.nodes
+			.with("leader-election.store=" + store, "leader-election.node-id=node-" + this.nodes.all().size(),
+					"leader-election.priority=" + priority)
+			.start(properties);
 	}
 
 	/**

@@ -21,13 +21,11 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
-import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
-import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
@@ -35,11 +33,9 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TestClock;
 import org.awaitility.Awaitility;
 
-import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.Transactional;
@@ -97,19 +93,23 @@ final class OwnDatabase implements AutoCloseable {
 	}
 
 	private String url() {
-		return this.server.jdbcUrl().replace("/" + this.server.database(), "/" + this.name);
+		return url(this.server.port());
 	}
 
-	LocalNode start(String store, String... properties) {
-		return LocalNode
-			.start(this.server, Application.class, Stream
-				.concat(Stream.of("spring.application.name=" + this.name + store, "spring.datasource.url=" + url(),
-						"spring.datasource.username=" + this.name, "spring.datasource.password=right",
-						"leader-election.store=" + store, "leader-election.lease-duration=5s",
-						"leader-election.takeover-delay=0", "leader-election.standbys=1",
-						"leader-election.table-name=public.leader_election", "leader-election.initialize-schema=always",
-						"leader-election.schedules.max-clock-skew=36500d"), Stream.of(properties))
-				.toArray(String[]::new));
+	String url(int port) {
+		return this.server.jdbcUrl(port).replace("/" + this.server.database(), "/" + this.name);
+	}
+
+	/**
+	 * Return nodes on this database, whose group is the name of it and of the store.
+	 */
+	Nodes nodes(Nodes nodes, String store) {
+		return nodes.as(this.name)
+			.with(Job.class, ClockConfiguration.class)
+			.with("leader-election.group=" + this.name + store, "spring.datasource.url=" + url(),
+					"leader-election.store=" + store, "leader-election.takeover-delay=0", "leader-election.standbys=1",
+					"leader-election.table-name=public.leader_election", "leader-election.initialize-schema=always",
+					"leader-election.schedules.max-clock-skew=36500d");
 	}
 
 	/**
@@ -117,16 +117,14 @@ final class OwnDatabase implements AutoCloseable {
 	 * refused, run a durable schedule, wait for a transaction of the former leader and
 	 * hand over.
 	 */
-	void exercise(String store) throws SQLException {
-		try (LocalNode first = start(store).awaitLeader();
-				LocalNode second = start(store);
-				LocalNode third = start(store);
-				Connection connection = connect()) {
+	void exercise(Nodes nodes, String store) throws SQLException {
+		LocalNode first = nodes(nodes, store).start().awaitLeader();
+		LocalNode second = nodes(nodes, store).start().awaitFollowing(first);
+		LocalNode third = nodes(nodes, store).start().awaitFollowing(first);
+		try (Connection connection = connect()) {
+			Awaitility.await().until(() -> first.status().candidates().size() > 1);
 			Awaitility.await()
-				.until(() -> status(first).candidates().size() > 1 && status(second).leader() != null
-						&& status(third).leader() != null);
-			Awaitility.await()
-				.until(() -> store.equals("table") || status(second).watching() || status(third).watching());
+				.until(() -> store.equals("table") || second.status().watching() || third.status().watching());
 			job(first).write();
 			assertRefusedDuring(first, store.equals("table") ? "BEGIN; SELECT FROM public.leader_election FOR UPDATE"
 					: "SELECT pg_advisory_lock(" + ElectionKeys.derive(this.name + store, "default").fence() + ")");
@@ -138,17 +136,18 @@ final class OwnDatabase implements AutoCloseable {
 			first.elector().resign();
 			// With the lease table, the election itself is not free before that
 			Awaitility.await()
-				.until(() -> store.equals("table") || status(second).blockedBy() != null
-						|| status(third).blockedBy() != null);
+				.until(() -> store.equals("table") || second.status().blockedBy() != null
+						|| third.status().blockedBy() != null);
 			connection.commit();
 			Awaitility.await().until(() -> second.leads() || third.leads());
 			LocalNode next = second.leads() ? second : third;
 			assertThat(next.elector().getLeadership().getTerm().timeline()).isOne();
 			job(next).write();
-			for (LocalNode node : new LocalNode[] { first, second, third }) {
-				Health health = node.context().getBean(LeadershipHealthIndicator.class).health();
+			for (LocalNode node : List.of(first, second, third)) {
+				Health health = node.bean(LeadershipHealthIndicator.class).health();
 				assertThat(health.getStatus()).as(health.toString()).isEqualTo(Status.UP);
 			}
+			List.of(first, second, third).forEach(LocalNode::close);
 		}
 	}
 
@@ -161,12 +160,8 @@ final class OwnDatabase implements AutoCloseable {
 		}
 	}
 
-	static ElectionStatus status(LocalNode node) {
-		return node.context().getBean(DefaultLeaderElectors.class).getDefault().status();
-	}
-
 	private static Job job(LocalNode node) {
-		return node.context().getBean(Job.class);
+		return node.bean(Job.class);
 	}
 
 	@Override
@@ -180,11 +175,8 @@ final class OwnDatabase implements AutoCloseable {
 	 */
 	static class Job {
 
-		private final JdbcClient jdbc;
-
-		Job(JdbcClient jdbc) {
-			this.jdbc = jdbc;
-		}
+		@Autowired
+		private JdbcClient jdbc;
 
 		@LeaderOnly
 		@Transactional
@@ -206,17 +198,11 @@ final class OwnDatabase implements AutoCloseable {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Application {
+	static class ClockConfiguration {
 
-		@Bean
-		InitializingBean clock(DurableSchedules schedules) {
-			return () -> schedules.setClock(clock);
-		}
-
-		@Bean
-		Job job(JdbcClient jdbc) {
-			return new Job(jdbc);
+		@Autowired
+		void setClock(DurableSchedules schedules) {
+			schedules.setClock(clock);
 		}
 
 	}

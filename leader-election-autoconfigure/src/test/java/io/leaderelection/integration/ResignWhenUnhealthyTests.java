@@ -17,19 +17,13 @@
 package io.leaderelection.integration;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.Stream;
 
-import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import org.springframework.boot.availability.AvailabilityChangeEvent;
 import org.springframework.boot.availability.ReadinessState;
@@ -47,58 +41,45 @@ import static org.assertj.core.api.Assertions.assertThatException;
 @Tag("ring2")
 class ResignWhenUnhealthyTests {
 
-	private static PostgreSqlServer server;
-
-	private final List<LocalNode> nodes = new ArrayList<>();
-
-	@BeforeAll
-	static void startServer() {
-		server = PostgreSqlServer.start();
-	}
-
-	@AfterAll
-	static void stopServer() {
-		server.close();
-	}
-
-	@AfterEach
-	void stopNodes() {
-		this.nodes.forEach(LocalNode::close);
-	}
+	@RegisterExtension
+	final Nodes nodes = new Nodes("management.endpoint.health.group.work.include=fake,leadership",
+			"leader-election.resign-when-unhealthy.group=work", "leader-election.resign-when-unhealthy.after=300ms")
+		.with(Application.class);
 
 	@Test
 	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
-		LocalNode first = start("first", "work").awaitLeader();
-		LocalNode second = start("second", "work");
+		LocalNode first = start("first").awaitLeader();
+		LocalNode second = start("second");
 		health(first).healthy = false;
-		Awaitility.await().until(second::leads);
-		Awaitility.await().until(() -> candidates(second).equals(List.of("second")));
-		Awaitility.await().until(() -> "second".equals(elector(first).status().leader()));
-		assertThat(elector(first).isSuspendedUntilResumed()).isTrue();
-		assertThat(elector(second).requestResignation(null, "test").refusal()).isEqualTo("there is no other candidate");
+		second.awaitLeader();
+		Awaitility.await().until(() -> second.status().candidates().equals(List.of("second")));
+		first.awaitFollowing(second);
+		assertThat(first.elector().isSuspendedUntilResumed()).isTrue();
+		assertThat(second.elector().requestResignation(null, "test").refusal())
+			.isEqualTo("there is no other candidate");
 		assertThat(first.events().get(1)).startsWith("revoked");
 
 		health(first).healthy = true;
-		Awaitility.await().until(() -> candidates(second).size() == 2);
+		second.awaitCandidates(2);
 		assertThat(second.leads()).isTrue();
 		second.close();
-		Awaitility.await().until(first::leads);
+		first.awaitLeader();
 	}
 
 	@Test
 	void unhealthyNodeDoesNotLeadAlthoughThereIsNoOtherCandidate() {
-		LocalNode only = start("only", "work").awaitLeader();
+		LocalNode only = start("only").awaitLeader();
 		health(only).healthy = false;
 		Awaitility.await().until(() -> !only.leads());
-		Awaitility.await().during(Duration.ofSeconds(2)).atMost(Duration.ofSeconds(10)).until(() -> !only.leads());
+		Awaitility.await().during(Duration.ofSeconds(2)).until(() -> !only.leads());
 		health(only).healthy = true;
-		Awaitility.await().until(only::leads);
+		only.awaitLeader();
 	}
 
 	@Test
 	@Tag("ring3")
 	void slowCheckHoldsUpNothing() {
-		LocalNode node = start("slow", "work", Duration.ofSeconds(20)).awaitLeader();
+		LocalNode node = start("slow", "leader-election.resign-when-unhealthy.after=20s").awaitLeader();
 		FakeHealth health = health(node);
 		CountDownLatch answer = new CountDownLatch(1);
 		health.answer = answer;
@@ -111,61 +92,41 @@ class ResignWhenUnhealthyTests {
 
 	@Test
 	void leaderWhoseCheckHangsHandsOverAndIsACandidateAgainWhenItAnswers() {
-		LocalNode first = start("first", "work").awaitLeader();
-		LocalNode second = start("second", "work");
+		LocalNode first = start("first").awaitLeader();
+		LocalNode second = start("second");
 		CountDownLatch answer = new CountDownLatch(1);
 		health(first).answer = answer;
-		Awaitility.await().until(second::leads);
-		Awaitility.await().until(() -> candidates(second).equals(List.of("second")));
+		second.awaitLeader();
+		Awaitility.await().until(() -> second.status().candidates().equals(List.of("second")));
 		assertThat(first.events()).hasSize(2);
 		answer.countDown();
-		Awaitility.await().until(() -> candidates(second).size() == 2);
+		second.awaitCandidates(2);
 		assertThat(second.leads()).isTrue();
 	}
 
 	@Test
 	void readinessIsAskedFor() {
-		LocalNode node = start("ready", "readiness").awaitLeader();
+		LocalNode node = start("ready", "leader-election.resign-when-unhealthy.group=readiness").awaitLeader();
 		AvailabilityChangeEvent.publish(node.context(), ReadinessState.REFUSING_TRAFFIC);
 		Awaitility.await().until(() -> !node.leads());
 		AvailabilityChangeEvent.publish(node.context(), ReadinessState.ACCEPTING_TRAFFIC);
-		Awaitility.await().until(node::leads);
+		node.awaitLeader();
 	}
 
 	@Test
 	void unknownGroupIsRefused() {
-		assertThatException().isThrownBy(() -> start("unknown", "unknown"))
+		assertThatException().isThrownBy(() -> start("unknown", "leader-election.resign-when-unhealthy.group=unknown"))
 			.havingRootCause()
 			.withMessageContaining("leader-election.resign-when-unhealthy.group")
 			.withMessageContaining("There is no health group with this name");
 	}
 
-	private LocalNode start(String id, String healthGroup) {
-		return start(id, healthGroup, Duration.ofMillis(300));
-	}
-
-	private LocalNode start(String id, String healthGroup, Duration after) {
-		LocalNode node = LocalNode.start(server, Application.class,
-				Stream
-					.of("spring.application.name=" + getClass().getSimpleName(), "leader-election.node-id=" + id,
-							"management.endpoint.health.group.work.include=fake,leadership",
-							"leader-election.resign-when-unhealthy.group=" + healthGroup,
-							"leader-election.resign-when-unhealthy.after=" + after.toMillis() + "ms")
-					.toArray(String[]::new));
-		this.nodes.add(node);
-		return node;
+	private LocalNode start(String id, String... properties) {
+		return this.nodes.with("leader-election.node-id=" + id).start(properties);
 	}
 
 	private static FakeHealth health(LocalNode node) {
-		return node.context().getBean(FakeHealth.class);
-	}
-
-	private static DefaultLeaderElector elector(LocalNode node) {
-		return node.context().getBean(DefaultLeaderElector.class);
-	}
-
-	private static List<String> candidates(LocalNode node) {
-		return elector(node).status().candidates();
+		return node.bean(FakeHealth.class);
 	}
 
 	/**

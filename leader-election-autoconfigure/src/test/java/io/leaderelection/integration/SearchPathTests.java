@@ -24,11 +24,11 @@ import java.util.List;
 import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.testsupport.HostileSchema;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -46,7 +46,10 @@ class SearchPathTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	private final OwnDatabase database = new OwnDatabase(this.server);
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
+
+	private final OwnDatabase database = this.nodes.register(new OwnDatabase(this.server));
 
 	private int logged;
 
@@ -55,11 +58,6 @@ class SearchPathTests {
 		this.database.execute(HostileSchema.SCRIPT,
 				"ALTER ROLE " + this.database.name() + " SET search_path = " + HostileSchema.SEARCH_PATH);
 		this.logged = this.server.log().length();
-	}
-
-	@AfterEach
-	void dropDatabase() {
-		this.database.close();
 	}
 
 	private List<String> traces() {
@@ -73,7 +71,7 @@ class SearchPathTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void nothingOfTheSearchPathIsUsed(String store) throws SQLException {
-		this.database.exercise(store);
+		this.database.exercise(this.nodes, store);
 		assertThat(traces()).isEmpty();
 		try (Connection connection = this.database.connect()) {
 			ServerInspection inspection = ServerInspection.inspect(connection);

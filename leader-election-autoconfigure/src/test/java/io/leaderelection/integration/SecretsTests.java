@@ -17,23 +17,20 @@
 package io.leaderelection.integration;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 
-import io.leaderelection.engine.DefaultLeaderElectors;
-import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.Processes;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.platform.commons.util.ExceptionUtils;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchException;
@@ -48,9 +45,10 @@ class SecretsTests {
 
 	private static final String MARKER = "m4rk3r";
 
-	private static final String DEBUG = "logging.level.io.leaderelection=DEBUG";
-
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
+
+	@RegisterExtension
+	final Nodes nodes = new Nodes("logging.level.io.leaderelection=DEBUG");
 
 	@ParameterizedTest
 	@ValueSource(strings = { "spring.datasource.url=jdbc:postgresql://localhost/db?password=m4rk3r%",
@@ -83,19 +81,14 @@ class SecretsTests {
 			"spring.datasource.hikari.password=m4rk3r",
 			"spring.datasource.hikari.data-source-properties.password=m4rk3r" })
 	void wrongPasswordRefusesTheStart(String property, CapturedOutput output) {
-		this.server.execute("DROP ROLE IF EXISTS secrets_role");
-		this.server.execute("CREATE ROLE secrets_role LOGIN PASSWORD 'right'");
-		refused(output, property, "spring.datasource.username=secrets_role");
+		refused(output, property, "spring.datasource.username=" + this.nodes.createRole());
 	}
 
 	private void refused(CapturedOutput output, String... properties) {
-		Exception failure = catchException(
-				() -> LocalNode.start(this.server, StringUtils.addStringToArray(properties, DEBUG)).close());
+		Exception failure = catchException(this.nodes.with(properties)::start);
 		assertThat(failure).isNotNull();
-		StringWriter stackTrace = new StringWriter();
-		failure.printStackTrace(new PrintWriter(stackTrace));
 		assertThat(output).contains("APPLICATION FAILED TO START").doesNotContain(MARKER);
-		assertThat(stackTrace.toString()).doesNotContain(MARKER);
+		assertThat(ExceptionUtils.readStackTrace(failure)).doesNotContain(MARKER);
 	}
 
 	@Test
@@ -111,13 +104,11 @@ class SecretsTests {
 			"&targetServerType=nonsense" })
 	void databaseThatCannotBeReachedLeavesAFollower(String parameters, CapturedOutput output) throws IOException {
 		String url = this.server.jdbcUrl(Processes.freePort()) + "?user=shop&password=" + MARKER + parameters;
-		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.url=" + url, DEBUG)) {
-			ElectionStatus status = Awaitility.await()
-				.until(() -> node.context().getBean(DefaultLeaderElectors.class).getDefault().status(),
-						(current) -> current.problem() != null);
-			assertThat(status.toString()).doesNotContain(MARKER);
-			assertThat(node.leads()).isFalse();
-		}
+		LocalNode node = this.nodes.start("spring.datasource.url=" + url);
+		Awaitility.await().until(() -> node.status().problem() != null);
+		assertThat(node.status().toString()).doesNotContain(MARKER);
+		assertThat(node.leads()).isFalse();
+		node.close();
 		assertThat(output).contains("Following without a session").doesNotContain(MARKER);
 	}
 

@@ -19,18 +19,18 @@ package io.leaderelection.integration;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
 
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -47,6 +47,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Tag("ring1")
 class StructuredLogTests {
+
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
 	private final Logger logger = (Logger) LoggerFactory.getLogger("io.leaderelection.engine");
 
@@ -93,22 +96,18 @@ class StructuredLogTests {
 	private JsonLog log(String format) {
 		JsonLog log = new JsonLog(format);
 		this.logger.addAppender(log);
-		try (LocalNode first = start(format, "first")) {
+		try {
+			LocalNode first = this.nodes.start("leader-election.node-id=first");
 			log.first = first.elector().getLeadership().getTerm().toString();
-			try (LocalNode second = start(format, "second")) {
-				first.close();
-				log.second = second.awaitLeader().elector().getLeadership().getTerm().toString();
-			}
+			LocalNode second = this.nodes.start("leader-election.node-id=second");
+			first.close();
+			log.second = second.awaitLeader().elector().getLeadership().getTerm().toString();
+			second.close();
 		}
 		finally {
 			this.logger.detachAppender(log);
 		}
 		return log;
-	}
-
-	private static LocalNode start(String format, String id) {
-		return LocalNode.start(PostgreSqlServer.shared(), "spring.application.name=structured-" + format,
-				"leader-election.node-id=" + id);
 	}
 
 	/**
@@ -147,15 +146,12 @@ class StructuredLogTests {
 		}
 
 		List<Map<String, String>> values(String message) {
-			return lines(message).stream().map((line) -> {
-				Map<String, String> values = new TreeMap<>();
-				line.properties().forEach((field) -> {
-					if (field.getKey().startsWith("leader.")) {
-						values.put(field.getKey(), field.getValue().asString());
-					}
-				});
-				return values;
-			}).toList();
+			return lines(message).stream()
+				.map((line) -> line.properties()
+					.stream()
+					.filter((field) -> field.getKey().startsWith("leader."))
+					.collect(Collectors.toMap(Map.Entry::getKey, (field) -> field.getValue().asString())))
+				.toList();
 		}
 
 	}

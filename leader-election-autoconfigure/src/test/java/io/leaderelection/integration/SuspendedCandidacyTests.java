@@ -19,13 +19,11 @@ package io.leaderelection.integration;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -42,23 +40,25 @@ class SuspendedCandidacyTests {
 
 	private static final int TIMES = 300;
 
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
+
 	@Test
 	void nothingIsLoggedThoughSessionsAreClosed(CapturedOutput output) throws InterruptedException {
 		Random random = new Random(4711);
-		try (PostgreSqlServer server = PostgreSqlServer.start();
-				LocalNode leader = LocalNode.start(server, "leader-election.node-id=leader").awaitLeader();
-				LocalNode follower = LocalNode.start(server, "leader-election.node-id=follower")) {
-			DefaultLeaderElector elector = follower.context().getBean(DefaultLeaderElectors.class).getDefault();
-			for (int i = 0; i < TIMES; i++) {
-				elector.suspendCandidacy();
-				elector.resumeCandidacy();
-				// Cancels the next wait, or what comes before or after it
-				TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
-			}
-			Awaitility.await().until(() -> elector.status().candidates().size() == 2);
-			assertThat(leader.leads()).isTrue();
-			assertThat(server.log()).doesNotContain("ERROR:");
+		PostgreSqlServer server = this.nodes.register(PostgreSqlServer.start());
+		LocalNode leader = this.nodes.on(server).start().awaitLeader();
+		LocalNode follower = this.nodes.on(server).start();
+		for (int i = 0; i < TIMES; i++) {
+			follower.elector().suspendCandidacy();
+			follower.elector().resumeCandidacy();
+			// Cancels the next wait, or what comes before or after it
+			TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
 		}
+		follower.awaitCandidates(2);
+		assertThat(leader.leads()).isTrue();
+		assertThat(server.log()).doesNotContain("ERROR:");
+		follower.close();
 		assertThat(output).doesNotContain("Following without a session");
 	}
 

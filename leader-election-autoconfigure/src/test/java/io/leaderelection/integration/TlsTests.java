@@ -17,18 +17,21 @@
 package io.leaderelection.integration;
 
 import java.io.IOException;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.function.BiFunction;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.integration.LocalNode.NodeConfiguration;
 import io.leaderelection.testsupport.Certificates;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -58,6 +61,9 @@ class TlsTests {
 
 	private static PostgreSqlServer server;
 
+	@RegisterExtension
+	final Nodes nodes = new Nodes(server);
+
 	@BeforeAll
 	static void startServer() throws IOException {
 		certificates = new Certificates(Files.createDirectory(folder.resolve("right")));
@@ -73,12 +79,10 @@ class TlsTests {
 	@ParameterizedTest
 	@EnumSource
 	void leadsOverTls(Place place) {
-		try (LocalNode node = place.start("localhost", certificates.authority())) {
-			Awaitility.await().until(node::leads);
-			assertThat(server.query("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
-					+ "WHERE application_name LIKE 'leader-election default %'"))
-				.containsExactly("t");
-		}
+		place.start(this.nodes, "localhost", certificates.authority()).awaitLeader();
+		assertThat(server.query("SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) "
+				+ "WHERE application_name LIKE 'leader-election default %'"))
+			.containsExactly("t");
 	}
 
 	@ParameterizedTest
@@ -95,8 +99,8 @@ class TlsTests {
 		assertRefused(place, "127.0.0.1", certificates.authority(), "The hostname 127.0.0.1 could not be verified");
 	}
 
-	private static void assertRefused(Place place, String host, Path authority, String reason) {
-		assertThatException().isThrownBy(() -> place.start(host, authority).close())
+	private void assertRefused(Place place, String host, Path authority, String reason) {
+		assertThatException().isThrownBy(() -> place.start(this.nodes, host, authority))
 			.withStackTraceContaining("The database rejected the login for leader election: ")
 			.withStackTraceContaining(reason);
 	}
@@ -106,48 +110,31 @@ class TlsTests {
 	 */
 	enum Place {
 
-		URL {
+		URL((host, authority) -> new String[] { "spring.datasource.url=" + url(host) + parameters(authority) }),
 
-			@Override
-			LocalNode start(String host, Path authority) {
-				return LocalNode.start(server, "spring.datasource.url=" + url(host) + parameters(authority));
-			}
+		HIKARI_PROPERTIES((host,
+				authority) -> new String[] { "spring.datasource.url=" + url(host),
+						"spring.datasource.hikari.data-source-properties.sslmode=verify-full",
+						"spring.datasource.hikari.data-source-properties.sslrootcert=" + authority }),
 
-		},
-
-		HIKARI_PROPERTIES {
-
-			@Override
-			LocalNode start(String host, Path authority) {
-				String prefix = "spring.datasource.hikari.data-source-properties.";
-				return LocalNode.start(server, "spring.datasource.url=" + url(host), prefix + "sslmode=verify-full",
-						prefix + "sslrootcert=" + authority);
-			}
-
-		},
-
-		ELECTION_URL {
-
-			@Override
-			LocalNode start(String host, Path authority) {
-				return LocalNode.start(server, "leader-election.datasource.url=" + url(host) + parameters(authority),
+		ELECTION_URL((host,
+				authority) -> new String[] { "leader-election.datasource.url=" + url(host) + parameters(authority),
 						"leader-election.datasource.username=" + server.username(),
-						"leader-election.datasource.password=" + server.password());
-			}
+						"leader-election.datasource.password=" + server.password() }),
 
-		},
+		DATA_SOURCE((host, authority) -> new String[] { "test.host=" + host, "test.port=" + server.port(),
+				"test.authority=" + authority });
 
-		DATA_SOURCE {
+		private final BiFunction<String, Path, String[]> properties;
 
-			@Override
-			LocalNode start(String host, Path authority) {
-				return LocalNode.start(server, DataSourceConfiguration.class, "test.host=" + host,
-						"test.port=" + server.port(), "test.authority=" + authority);
-			}
+		Place(BiFunction<String, Path, String[]> properties) {
+			this.properties = properties;
+		}
 
-		};
-
-		abstract LocalNode start(String host, Path authority);
+		LocalNode start(Nodes nodes, String host, Path authority) {
+			return nodes.start((this == DATA_SOURCE) ? DataSourceConfiguration.class : NodeConfiguration.class,
+					this.properties.apply(host, authority));
+		}
 
 		private static String url(String host) {
 			return "jdbc:postgresql://" + host + ":" + server.port() + "/" + server.database();

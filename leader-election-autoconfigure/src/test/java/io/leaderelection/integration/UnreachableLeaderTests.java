@@ -21,7 +21,6 @@ import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.spi.AbstractInterruptibleChannel;
 import java.time.Duration;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -29,12 +28,12 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -52,24 +51,23 @@ class UnreachableLeaderTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	private final String group = "leader-election.group=" + UUID.randomUUID();
+	@RegisterExtension
+	final Nodes nodes = new Nodes("leader-election.lease-duration=" + LEASE);
 
 	@Test
 	void resignationOfALeaderThatIsCutOffDoesNotClaimAHandOver() throws Exception {
-		try (TcpProxy proxy = new TcpProxy(this.server);
-				LocalNode node = LocalNode.startAt(this.server, proxy.port(), this.group,
-						"leader-election.lease-duration=4s")) {
-			CountDownLatch started = new CountDownLatch(1);
-			CompletableFuture.runAsync(() -> node.elector().runIfLeader(() -> workUntilInterrupted(started)));
-			assertThat(started.await(10, TimeUnit.SECONDS)).isTrue();
-			proxy.blackHole();
-			CompletableFuture<List<String>> locks = new CompletableFuture<>();
-			CompletableFuture<Boolean> resignation = node.elector().resign();
-			resignation.whenComplete((result, failure) -> locks.complete(locks()));
-			boolean handedOver = resignation.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-			assertThat(handedOver).as("locks held at that moment: %s", locks.get(10, TimeUnit.SECONDS)).isFalse();
-			proxy.heal();
-		}
+		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
+		LocalNode node = this.nodes.at(proxy.port()).start("leader-election.lease-duration=4s");
+		CountDownLatch started = new CountDownLatch(1);
+		CompletableFuture.runAsync(() -> node.elector().runIfLeader(() -> workUntilInterrupted(started)));
+		assertThat(started.await(10, TimeUnit.SECONDS)).isTrue();
+		proxy.blackHole();
+		CompletableFuture<List<String>> locks = new CompletableFuture<>();
+		CompletableFuture<Boolean> resignation = node.elector().resign();
+		resignation.whenComplete((result, failure) -> locks.complete(locks()));
+		boolean handedOver = resignation.get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+		assertThat(handedOver).as("locks held at that moment: %s", locks.get(10, TimeUnit.SECONDS)).isFalse();
+		proxy.heal();
 	}
 
 	private static void workUntilInterrupted(CountDownLatch started) {
@@ -95,60 +93,44 @@ class UnreachableLeaderTests {
 	 */
 	@Test
 	void interruptThatHangsDelaysOnlyItsWork() throws Exception {
+		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
+		LocalNode node = this.nodes.at(proxy.port())
+			.start("leader-election.drain-timeout=1s", "leader-election.elections.b.candidate=true");
 		SlowChannel channel = new SlowChannel();
-		try (TcpProxy proxy = new TcpProxy(this.server);
-				LocalNode node = LocalNode.startAt(this.server, proxy.port(), this.group,
-						"leader-election.lease-duration=2s", "leader-election.drain-timeout=1s",
-						"leader-election.elections.b.candidate=true")) {
-			DefaultLeaderElectors electors = node.context().getBean(DefaultLeaderElectors.class);
-			for (LeaderElector elector : electors) {
-				assertThat(elector.awaitLeadership(LIMIT)).isTrue();
-			}
-			CompletableFuture<Boolean> work = CompletableFuture
-				.supplyAsync(() -> node.elector().runIfLeader(channel::block));
-			assertThat(channel.begun.await(10, TimeUnit.SECONDS)).isTrue();
-			long cut = System.nanoTime();
-			proxy.blackHole();
-			assertThat(channel.closing.await(10, TimeUnit.SECONDS)).isTrue();
-			await().untilAsserted(() -> assertThat(node.seen())
-				.filteredOn(
-						(seen) -> seen.event() instanceof LeadershipRevokedEvent && seen.time() - cut < LEASE.toNanos())
-				.hasSize(2));
-			assertThat(CompletableFuture.supplyAsync(() -> node.context()
-				.getBean(DefaultLeaderElectors.class)
-				.all()
-				.stream()
-				.map(DefaultLeaderElector::status)
-				.toList())).succeedsWithin(Duration.ofSeconds(1));
-			// Drain timeout, grace, and a second
-			assertThat(electors.getDefault().stop()).succeedsWithin(Duration.ofSeconds(4));
-			assertThat(work).isNotDone();
-			channel.close.countDown();
-			assertThat(work).succeedsWithin(LIMIT);
-			proxy.heal();
+		this.nodes.register(channel.close::countDown);
+		for (LeaderElector elector : node.electors()) {
+			assertThat(elector.awaitLeadership(LIMIT)).isTrue();
 		}
-		finally {
-			channel.close.countDown();
-		}
+		CompletableFuture<Boolean> work = CompletableFuture
+			.supplyAsync(() -> node.elector().runIfLeader(channel::block));
+		assertThat(channel.begun.await(10, TimeUnit.SECONDS)).isTrue();
+		long cut = System.nanoTime();
+		proxy.blackHole();
+		assertThat(channel.closing.await(10, TimeUnit.SECONDS)).isTrue();
+		await().untilAsserted(() -> assertThat(node.seen())
+			.filteredOn((seen) -> seen.event() instanceof LeadershipRevokedEvent && seen.time() - cut < LEASE.toNanos())
+			.hasSize(2));
+		assertThat(CompletableFuture
+			.supplyAsync(() -> node.electors().all().stream().map(DefaultLeaderElector::status).toList()))
+			.succeedsWithin(Duration.ofSeconds(1));
+		// Drain timeout, grace, and a second
+		assertThat(node.elector().stop()).succeedsWithin(Duration.ofSeconds(4));
+		assertThat(work).isNotDone();
+		channel.close.countDown();
+		assertThat(work).succeedsWithin(LIMIT);
+		proxy.heal();
 	}
 
 	@Test
-	void stopOnAFrozenServerTakesNoLongerThanDrainAndGrace() throws Exception {
-		try (PostgreSqlServer own = PostgreSqlServer.start();
-				LocalNode node = LocalNode.start(own, this.group, "leader-election.lease-duration=30s",
-						"leader-election.drain-timeout=1s")) {
-			assertThat(node.leads()).isTrue();
-			own.freeze();
-			try {
-				long start = System.nanoTime();
-				((DefaultLeaderElector) node.elector()).stop().get(LIMIT.toSeconds(), TimeUnit.SECONDS);
-				// Drain timeout, grace, and two seconds
-				assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
-			}
-			finally {
-				own.thaw();
-			}
-		}
+	void stopOnAFrozenServerTakesNoLongerThanDrainAndGrace() {
+		PostgreSqlServer own = this.nodes.register(PostgreSqlServer.start());
+		LocalNode node = this.nodes.on(own)
+			.start("leader-election.lease-duration=30s", "leader-election.drain-timeout=1s");
+		assertThat(node.leads()).isTrue();
+		own.freeze();
+		this.nodes.register(own::thaw);
+		// Drain timeout, grace, and two seconds
+		assertThat(node.elector().stop()).succeedsWithin(Duration.ofSeconds(5));
 	}
 
 	/**

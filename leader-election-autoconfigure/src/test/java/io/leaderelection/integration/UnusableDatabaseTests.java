@@ -16,12 +16,8 @@
 
 package io.leaderelection.integration;
 
-import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.UUID;
+import java.util.List;
 import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
@@ -32,6 +28,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,8 +38,6 @@ import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -70,194 +65,128 @@ class UnusableDatabaseTests {
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	@Test
-	void olderServerRefusesTheStart(CapturedOutput output) throws SQLException {
-		assertRefused(OLD);
-		assertThat(output).contains("APPLICATION FAILED TO START").contains(OLD_TEXT).contains(OLD_ACTION);
-	}
-
-	@Test
-	void imitationRefusesTheStart(CapturedOutput output) throws SQLException {
-		assertRefused(COCKROACH);
-		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("CockroachDB accepts advisory locks without locking anything: every node would lead.")
-			.contains("Point leader-election.datasource.url at a PostgreSQL server.");
-	}
-
-	@Test
-	void poolerRefusesTheStart(CapturedOutput output) throws SQLException {
-		assertRefused(POOLER);
-		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("A connection pooler is between this application and PostgreSQL.")
-			.contains("set leader-election.allow-session-pooler=true");
-	}
+	@RegisterExtension
+	final Nodes nodes = new Nodes();
 
 	@ParameterizedTest
 	@MethodSource
-	void unusableDatabaseRefusesTheStartOfANodeThatIsNoCandidate(String[] functions, String text, CapturedOutput output)
-			throws SQLException {
-		String database = database(functions);
-		assertRefused(database,
-				new String[] { "spring.datasource.url=" + url(database), "leader-election.candidate=false" });
-		assertThat(output).contains("APPLICATION FAILED TO START").contains(text);
+	void unusableDatabaseRefusesTheStart(String[] functions, boolean candidate, List<String> texts,
+			CapturedOutput output) {
+		assertRefused(database(functions), "leader-election.candidate=" + candidate);
+		assertThat(output).contains("APPLICATION FAILED TO START").contains(texts);
 	}
 
-	static Stream<Arguments> unusableDatabaseRefusesTheStartOfANodeThatIsNoCandidate() {
-		return Stream.of(Arguments.of(OLD, OLD_TEXT), Arguments.of(POOLER, "A connection pooler is between"),
-				Arguments.of(new String[] { function("has_function_privilege(oid, text)", "boolean", "false") },
-						"may not execute functions that leader election needs: clock_timestamp()"));
+	static Stream<Arguments> unusableDatabaseRefusesTheStart() {
+		return Stream.of(Arguments.of(OLD, true, List.of(OLD_TEXT, OLD_ACTION)),
+				Arguments.of(COCKROACH, true,
+						List.of("CockroachDB accepts advisory locks without locking anything: every node would lead.",
+								"Point leader-election.datasource.url at a PostgreSQL server.")),
+				Arguments.of(POOLER, true,
+						List.of("A connection pooler is between this application and PostgreSQL.",
+								"set leader-election.allow-session-pooler=true")),
+				Arguments.of(OLD, false, List.of(OLD_TEXT)),
+				Arguments.of(POOLER, false, List.of("A connection pooler is between")),
+				Arguments.of(new String[] { function("has_function_privilege(oid, text)", "boolean", "false") }, false,
+						List.of("may not execute functions that leader election needs: clock_timestamp()")));
 	}
 
 	@Test
-	void standbyRefusesTheStartOfANodeThatIsNoCandidateOnlyIfItIsToFailFast(CapturedOutput output) throws SQLException {
-		String database = database(function("pg_is_in_recovery()", "boolean", "true"));
-		String[] properties = { "spring.datasource.url=" + url(database), "leader-election.candidate=false" };
-		try (LocalNode node = LocalNode.start(this.server, properties)) {
-			Awaitility.await()
-				.untilAsserted(
-						() -> assertThat(output).contains("Following without a session: The server is a standby"));
-			assertThat(node.leads()).isFalse();
-		}
-		assertRefused(database, StringUtils.addStringToArray(properties, "leader-election.fail-fast=true"));
+	void standbyRefusesTheStartOfANodeThatIsNoCandidateOnlyIfItIsToFailFast(CapturedOutput output) {
+		OwnDatabase database = database(function("pg_is_in_recovery()", "boolean", "true"));
+		LocalNode node = on(database).start("leader-election.candidate=false").awaitProblem("The server is a standby");
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(output).contains("Following without a session: The server is a standby"));
+		assertThat(node.leads()).isFalse();
+		node.close();
+		assertRefused(database, "leader-election.candidate=false", "leader-election.fail-fast=true");
 	}
 
 	@Test
 	void unreachableDatabaseRefusesTheStartOfANodeThatIsNoCandidateAndIsToFailFast(CapturedOutput output) {
-		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			proxy.refuse();
-			assertThatException().isThrownBy(
-					() -> LocalNode
-						.start(this.server, "leader-election.candidate=false", "leader-election.fail-fast=true",
-								"spring.datasource.url=jdbc:postgresql://localhost:" + proxy.port() + "/"
-										+ this.server.database())
-						.close());
-		}
+		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
+		proxy.refuse();
+		assertThatException().isThrownBy(() -> this.nodes.at(proxy.port())
+			.start("leader-election.candidate=false", "leader-election.fail-fast=true"));
 		assertThat(output).contains("The database for leader election cannot be reached")
 			.contains("leader-election.fail-fast");
 	}
 
 	@Test
-	void roleThatMayNotReadTheTimelineNamesTheMissingGrant(CapturedOutput output) throws SQLException {
-		String role = role();
-		String database = database("REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC",
+	void roleThatMayNotReadTheTimelineNamesTheMissingGrant(CapturedOutput output) {
+		OwnDatabase database = database("REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC",
 				"REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC");
-		String[] properties = { "spring.datasource.url=" + url(database), "spring.datasource.username=" + role,
-				"spring.datasource.password=right" };
-		assertRefused(database, properties);
-		String grant = "GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO \"" + role + "\"";
+		assertRefused(database);
+		String grant = "GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO \"" + database.name()
+				+ "\"";
 		assertThat(output).contains("APPLICATION FAILED TO START")
-			.contains("The role \"" + role
+			.contains("The role \"" + database.name()
 					+ "\" may not execute functions that leader election needs: pg_current_wal_lsn(), "
 					+ "pg_walfile_name(pg_lsn).")
 			.contains("Run, as a superuser in that database: " + grant);
-		execute(database, grant);
-		try (LocalNode node = LocalNode.start(this.server, properties)) {
-			assertThat(node.leads()).isTrue();
-		}
+		database.execute(grant);
+		assertThat(on(database).start().leads()).isTrue();
 	}
 
 	@Test
-	void olderServerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) throws SQLException {
-		foundLater(database(OLD), output, OLD_TEXT, "on x86_64. " + OLD_ACTION);
+	void olderServerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
+		foundLater(database(OLD), "right", output, OLD_TEXT, "on x86_64. " + OLD_ACTION);
 	}
 
 	@Test
-	void poolerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) throws SQLException {
-		foundLater(database(POOLER), output, "A connection pooler is between this application and PostgreSQL.",
+	void poolerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
+		foundLater(database(POOLER), "right", output, "A connection pooler is between this application and PostgreSQL.",
 				"leader-election.allow-session-pooler=true");
 	}
 
 	@Test
 	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
-		String role = role();
-		foundLater(this.server.database(), output,
+		foundLater(database(), "wrong", output,
 				"The database rejected the login for leader election: FATAL: password authentication failed",
-				"Check leader-election.datasource.username and password", "spring.datasource.username=" + role,
-				"spring.datasource.password=wrong");
+				"Check leader-election.datasource.username and password");
 	}
 
-	@Test
-	void limitOfTheRoleIsNamedInTheWordsOfTheServer(CapturedOutput output) {
-		String role = role();
-		this.server.execute("ALTER ROLE " + role + " CONNECTION LIMIT 0");
-		try (LocalNode node = LocalNode.start(this.server, "spring.datasource.username=" + role,
-				"spring.datasource.password=right")) {
-			String text = "has no free connection (SQLSTATE 53300): FATAL: too many connections for role \"" + role
-					+ "\"";
-			Awaitility.await()
-				.untilAsserted(() -> assertThat(output).contains("Following without a session").contains(text));
-			assertThat(node.context().getBean(LeadershipHealthIndicator.class).health().getDetails().toString())
-				.contains(text);
-		}
+	private void foundLater(OwnDatabase database, String password, CapturedOutput output, String text, String action) {
+		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
+		proxy.refuse();
+		LocalNode node = on(database).start(SoonAgain.class, "spring.datasource.url=" + database.url(proxy.port()),
+				"spring.datasource.password=" + password);
+		LeadershipHealthIndicator indicator = node.bean(LeadershipHealthIndicator.class);
+		assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+		node.awaitProblem("The database for leader election cannot be reached");
+		assertThat(output).doesNotContain(text);
+		proxy.heal();
+		Awaitility.await().untilAsserted(() -> {
+			Health health = indicator.health();
+			assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+			assertThat(health.getDetails().toString()).contains(text);
+			// Logged after the state of health has changed
+			assertThat(output.getAll().lines().filter((line) -> line.contains("WARN") && line.contains(text)))
+				.singleElement()
+				.asString()
+				.contains("Following without a session")
+				.contains(action);
+		});
+		assertThat(node.leads()).isFalse();
 	}
 
-	private void foundLater(String database, CapturedOutput output, String text, String action, String... further) {
-		try (TcpProxy proxy = new TcpProxy(this.server)) {
-			proxy.refuse();
-			String url = "spring.datasource.url=jdbc:postgresql://localhost:" + proxy.port() + "/" + database;
-			try (LocalNode node = LocalNode.start(this.server, SoonAgain.class,
-					StringUtils.addStringToArray(further, url))) {
-				LeadershipHealthIndicator indicator = node.context().getBean(LeadershipHealthIndicator.class);
-				assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
-				Awaitility.await()
-					.untilAsserted(
-							() -> assertThat(output).contains("The database for leader election cannot be reached"));
-				assertThat(output).doesNotContain(text);
-				proxy.heal();
-				Awaitility.await().untilAsserted(() -> {
-					Health health = indicator.health();
-					assertThat(health.getStatus()).isEqualTo(Status.DOWN);
-					assertThat(health.getDetails().toString()).contains(text);
-					// Logged after the state of health has changed
-					assertThat(output.getAll().lines().filter((line) -> line.contains("WARN") && line.contains(text)))
-						.singleElement()
-						.asString()
-						.contains("Following without a session")
-						.contains(action);
-				});
-				assertThat(node.leads()).isFalse();
-			}
-		}
-	}
-
-	private void assertRefused(String... functions) throws SQLException {
-		String database = database(functions);
-		assertRefused(database, new String[] { "spring.datasource.url=" + url(database) });
-	}
-
-	private void assertRefused(String database, String[] properties) {
+	private void assertRefused(OwnDatabase database, String... properties) {
 		// The start waits for the first decision a second longer than that
-		String[] patient = StringUtils.addStringToArray(properties, "leader-election.takeover-delay=2s");
-		assertThatException().isThrownBy(() -> LocalNode.start(this.server, patient).close());
+		assertThatException()
+			.isThrownBy(() -> on(database).with(properties).start("leader-election.takeover-delay=2s"));
 		Awaitility.await()
 			.untilAsserted(() -> assertThat(this.server
-				.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database + "'")).isEmpty());
+				.query("SELECT application_name FROM pg_stat_activity WHERE datname = '" + database.name() + "'"))
+				.isEmpty());
 	}
 
-	private String role() {
-		String name = "role_" + suffix();
-		this.server.execute("CREATE ROLE " + name + " LOGIN PASSWORD 'right'");
-		return name;
+	private Nodes on(OwnDatabase database) {
+		return this.nodes.as(database.name()).with("spring.datasource.url=" + database.url(this.server.port()));
 	}
 
-	private String database(String... statements) throws SQLException {
-		String name = "database_" + suffix();
-		this.server.execute("CREATE DATABASE " + name);
-		execute(name, statements);
-		return name;
-	}
-
-	private void execute(String database, String... statements) throws SQLException {
-		try (Connection connection = DriverManager.getConnection(url(database), this.server.username(),
-				this.server.password()); Statement statement = connection.createStatement()) {
-			for (String sql : statements) {
-				statement.execute(sql);
-			}
-		}
-	}
-
-	private static String suffix() {
-		return UUID.randomUUID().toString().replace("-", "");
+	private OwnDatabase database(String... statements) {
+		OwnDatabase database = this.nodes.register(new OwnDatabase(this.server));
+		database.execute(statements);
+		return database;
 	}
 
 	/**
@@ -269,18 +198,13 @@ class UnusableDatabaseTests {
 			.formatted(signature, type, result, type);
 	}
 
-	private String url(String database) {
-		return "jdbc:postgresql://" + this.server.host() + ":" + this.server.port() + "/" + database;
-	}
-
 	/**
 	 * Tries an unusable database again after a second, where the product waits for 30.
 	 */
-	@Configuration(proxyBeanMethods = false)
 	static class SoonAgain {
 
 		@Bean
-		ElectionTimings timings() {
+		static ElectionTimings timings() {
 			ElectionTimings defaults = ElectionTimings.DEFAULTS;
 			return new ElectionTimings(defaults.lockWait(), defaults.observeInterval(), defaults.maxBackoff(),
 					Duration.ofSeconds(1), defaults.openLimit(), defaults.minCallLimit(), defaults.maxCallLimit(),
