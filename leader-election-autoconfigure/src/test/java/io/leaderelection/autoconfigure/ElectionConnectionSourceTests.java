@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -39,6 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -227,17 +229,6 @@ class ElectionConnectionSourceTests {
 	}
 
 	@Test
-	void poolLendsNextToAnOwnUrl() throws Exception {
-		try (HikariDataSource pool = hikari(URL)) {
-			ElectionConnectionSource source = source(new LazyConnectionDataSourceProxy(pool), OTHER);
-			assertLendsNothing(source);
-			assertThat(pool.getHikariPoolMXBean()).as("not started for this").isNull();
-			pool.getConnection().close();
-			assertLends(source, pool);
-		}
-	}
-
-	@Test
 	void poolLendsNextToADedicatedDataSource() throws Exception {
 		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, NONE);
 		assertLendsNothing(source);
@@ -247,31 +238,25 @@ class ElectionConnectionSourceTests {
 		assertThat(this.context.getBean("electionDataSource", HikariDataSource.class).getHikariPoolMXBean()).isNull();
 	}
 
-	@Test
-	void poolOfTomcatLendsWhenItHasBeenStarted() throws Exception {
-		org.apache.tomcat.jdbc.pool.DataSource pool = new org.apache.tomcat.jdbc.pool.DataSource();
-		pool.setUrl(URL);
-		pool.setInitialSize(1);
-		assertLendsWhenStarted(pool);
-		pool.close();
-	}
-
-	@Test
-	void poolOfDbcpLendsWhenItHasBeenStarted() throws Exception {
-		try (BasicDataSource pool = new BasicDataSource()) {
-			pool.setUrl(URL);
-			assertLendsWhenStarted(pool);
-		}
-	}
-
-	private void assertLendsWhenStarted(DataSource pool) throws Exception {
+	@ParameterizedTest
+	@MethodSource
+	void poolLendsNextToAnOwnUrlWhenItHasBeenStarted(DataSource pool) throws Exception {
 		ElectionConnectionSource source = source(pool, OTHER);
 		assertLendsNothing(source);
-		assertThat(this.driver.url).isNull();
+		assertThat(this.driver.url).as("not started for this").isNull();
 		pool.getConnection().close();
 		try (Connection lent = source.borrow(BORROW_TIMEOUT)) {
 			assertThat(lent).isNotNull();
 		}
+	}
+
+	static Stream<DataSource> poolLendsNextToAnOwnUrlWhenItHasBeenStarted() {
+		org.apache.tomcat.jdbc.pool.DataSource tomcat = new org.apache.tomcat.jdbc.pool.DataSource();
+		tomcat.setUrl(URL);
+		tomcat.setInitialSize(1);
+		BasicDataSource dbcp = new BasicDataSource();
+		dbcp.setUrl(URL);
+		return Stream.of(new LazyConnectionDataSourceProxy(hikari(URL)), tomcat, dbcp);
 	}
 
 	@Test

@@ -42,7 +42,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
-import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -88,20 +87,27 @@ class ElectionDefinitionsTests {
 	}
 
 	@Test
+	void furtherElectionsReplaceWhatTheySet() {
+		ElectionDefinitions definitions = definitions("node-id=node-a", "lock-id=42", "lease-duration=8s",
+				"takeover-delay=300ms", "drain-timeout=7s", "term-epoch=2", "candidate=false",
+				"elections.reports.lease-duration=4s", "elections.reports.candidate=true");
+		ElectionDefinition reports = definitions.get("reports");
+		assertThat(definitions.get("default").lockId()).isEqualTo(42);
+		assertThat(reports.lockId()).isNull();
+		assertThat(reports.termEpoch()).isEqualTo(2);
+		assertThat(reports.settings().nodeId()).isEqualTo("node-a");
+		assertThat(reports.settings().lease()).hasSeconds(4);
+		assertThat(reports.settings().takeoverDelay()).hasMillis(300);
+		assertThat(reports.settings().drainTimeout()).hasSeconds(7);
+		assertThat(reports.settings().candidate()).isTrue();
+		assertThat(definitions.get("default").settings().candidate()).isFalse();
+	}
+
+	@Test
 	void blankOptionalValuesCountAsNotSet() {
 		ElectionDefinition definition = definitions("lock-id=", "node-id= ").get("default");
 		assertThat(definition.lockId()).isNull();
 		assertThat(definition.settings().nodeId()).isNotBlank();
-	}
-
-	@Test
-	void electionsMayBeConfiguredByEnvironmentVariables() {
-		StandardEnvironment environment = new StandardEnvironment();
-		String name = StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME;
-		environment.getPropertySources()
-			.replace(name, new SystemEnvironmentPropertySource(name,
-					Map.of("LEADERELECTION_ELECTIONS_REPORTS_LEASEDURATION", "7s")));
-		assertThat(definitions(environment).get("reports").settings().lease()).hasSeconds(7);
 	}
 
 	@Test
@@ -129,76 +135,77 @@ class ElectionDefinitionsTests {
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', ignoreLeadingAndTrailingWhitespace = true,
 			textBlock = """
-					lease-duration=499ms | lease-duration | Value: 499ms; every pause of the JVM; from 500ms to 1h; with its unit
-					lease-duration=5 | lease-duration | Value: 5ms
-					lease-duration=2h | lease-duration | No node would lead for that long
-					takeover-delay=-1s | takeover-delay | Value: -1s; It is negative.
-					drain-timeout=-20ms | drain-timeout | It is negative.
-					takeover-delay=11s | takeover-delay | After one lease (5s in the election 'default'); \
-					only leaves the application without a leader; at most twice the duration of the lease
-					takeover-delay=5s, elections.reports.lease-duration=1s | takeover-delay | 1s in the election 'reports'
-					elections.reports.lease-duration=10ms | elections.reports.lease-duration |
-					elections.reports.takeover-delay=1m | elections.reports.takeover-delay |
-					elections.reports.drain-timeout=1m | elections.reports.drain-timeout |
-					elections.reports.term-epoch=16 | elections.reports.term-epoch |
-					elections.reports.lock-id=x | elections.reports.lock-id |
-					drain-timeout=27s | drain-timeout | 2s of grace; 1s for a database; \
-					not below the 30s of spring.lifecycle.timeout-per-shutdown-phase; \
-					Set it below 27s, or raise spring.lifecycle.timeout-per-shutdown-phase.
-					elections.reports.drain-timeout=1s, spring.lifecycle.timeout-per-shutdown-phase=1s | \
-					elections.reports.drain-timeout | Raise spring.lifecycle.timeout-per-shutdown-phase.
-					drain-timeout=25h, spring.lifecycle.timeout-per-shutdown-phase=2d | drain-timeout | up to 24h
-					services.start-attempts=0 | services.start-attempts |
-					services.start-timeout=0s | services.start-timeout |
-					services.start-timeout=25h | services.start-timeout |
-					resign-when-unhealthy.after=-1s | resign-when-unhealthy.after | It is negative.; up to 24h
-					resign-when-unhealthy.after=25h | resign-when-unhealthy.after | up to 24h
-					resign-when-unhealthy.after=200000d | resign-when-unhealthy.after | up to 24h
-					resign-when-unhealthy.after=106751991167d | resign-when-unhealthy.after | up to 24h
-					resign-when-unhealthy.after=PT2562047788015215H | resign-when-unhealthy.after | up to 24h
-					schedules.transaction-idle-timeout=999us | schedules.transaction-idle-timeout |
-					schedules.transaction-idle-timeout=25d | schedules.transaction-idle-timeout | \
-					It is longer than PostgreSQL supports.
-					schedules.max-clock-skew=0s | schedules.max-clock-skew |
-					schedules.within=0s | schedules.within |
-					term-epoch=16 | term-epoch |
-					term-epoch=-1 | term-epoch |
-					name= | name | letters, digits, '.', '_' and '-'
-					name=a b | name | letters, digits, '.', '_' and '-'
-					name=a/b | name | letters, digits, '.', '_' and '-'
-					name=-a | name | letters, digits, '.', '_' and '-'
-					name=büro | name | letters, digits, '.', '_' and '-'
-					name=a⏎ | name | letters, digits, '.', '_' and '-'
-					name=${x | name | letters, digits, '.', '_' and '-'
-					elections[a b].candidate=true | elections.a b | Value: a b
-					name=reports, elections.reports.candidate=true | elections.reports | The default election has this name.
-					partitions.part=-1 | partitions.part | from 1 to 1000
-					partitions.part=0 | partitions.part | from 1 to 1000
-					partitions.part=1001 | partitions.part | from 1 to 1000
-					partitions[a b]=2 | partitions | Value: a b-0
-					elections.part-1.priority=3, partitions.part=2 | partitions.part | There is another election 'part-1'.
-					max-led=-1 | max-led | candidate=false
-					max-led=0 | max-led | candidate=false
-					lock-id=255, elections.reports.lock-id=0xFF | elections.reports.lock-id | \
-					The election 'default' has the same lock
-					health.unreachable-after=1s | health.unreachable-after | only every 1s (election 'default')
-					lease-duration=10m, health.unreachable-after=1500ms | health.unreachable-after | only every 1500ms
-					standbys=0 | standbys | leader-election.candidate=false
-					standbys=1001 | standbys |
-					priority=-1 | priority |
-					priority=101 | priority |
-					elections.reports.priority=101 | elections.reports.priority |
-					priority-hold=999ms | priority-hold |
-					priority-hold=25h | priority-hold |
-					elections.reports.priority-hold=0s | elections.reports.priority-hold |
-					metadata.url=a⏎b | metadata.url |
-					metadata.zone=Zürich | metadata.zone |
-					node-id=a␀b | node-id |
-					node-id=büro-1 | node-id |
-					""")
+							lease-duration=499ms | lease-duration | Value: 499ms; every pause of the JVM; from 500ms to 1h; with its unit
+							lease-duration=5 | lease-duration | Value: 5ms
+							lease-duration=2h | lease-duration | No node would lead for that long
+							takeover-delay=-1s | takeover-delay | Value: -1s; It is negative.
+							drain-timeout=-20ms | drain-timeout | It is negative.
+							takeover-delay=11s | takeover-delay | After one lease (5s in the election 'default'); \
+							only leaves the application without a leader; at most twice the duration of the lease
+							takeover-delay=5s, elections.reports.lease-duration=1s | takeover-delay | 1s in the election 'reports'
+							elections.reports.lease-duration=10ms | elections.reports.lease-duration |
+							elections.reports.takeover-delay=1m | elections.reports.takeover-delay |
+							elections.reports.drain-timeout=1m | elections.reports.drain-timeout |
+							elections.reports.term-epoch=16 | elections.reports.term-epoch |
+							elections.reports.lock-id=x | elections.reports.lock-id |
+							drain-timeout=27s | drain-timeout | 2s of grace; 1s for a database; \
+							not below the 30s of spring.lifecycle.timeout-per-shutdown-phase; \
+							Set it below 27s, or raise spring.lifecycle.timeout-per-shutdown-phase.
+							elections.reports.drain-timeout=1s, spring.lifecycle.timeout-per-shutdown-phase=1s | \
+							elections.reports.drain-timeout | Raise spring.lifecycle.timeout-per-shutdown-phase.
+							drain-timeout=25h, spring.lifecycle.timeout-per-shutdown-phase=2d | drain-timeout | up to 24h
+							services.start-attempts=0 | services.start-attempts |
+							services.start-timeout=0s | services.start-timeout |
+							services.start-timeout=25h | services.start-timeout |
+							resign-when-unhealthy.after=-1s | resign-when-unhealthy.after | It is negative.; up to 24h
+							resign-when-unhealthy.after=25h | resign-when-unhealthy.after | up to 24h
+							resign-when-unhealthy.after=200000d | resign-when-unhealthy.after | up to 24h
+							resign-when-unhealthy.after=106751991167d | resign-when-unhealthy.after | up to 24h
+							resign-when-unhealthy.after=PT2562047788015215H | resign-when-unhealthy.after | up to 24h
+							schedules.transaction-idle-timeout=999us | schedules.transaction-idle-timeout |
+							schedules.transaction-idle-timeout=25d | schedules.transaction-idle-timeout | \
+							It is longer than PostgreSQL supports.
+							schedules.transaction-idle-timeout=0s | schedules.transaction-idle-timeout | It is not positive
+					schedules.max-clock-skew=0s | schedules.max-clock-skew | It is not positive
+							schedules.within=0s | schedules.within |
+							term-epoch=16 | term-epoch |
+							term-epoch=-1 | term-epoch |
+							name= | name | letters, digits, '.', '_' and '-'
+							name=a b | name | letters, digits, '.', '_' and '-'
+							name=a/b | name | letters, digits, '.', '_' and '-'
+							name=-a | name | letters, digits, '.', '_' and '-'
+							name=büro | name | letters, digits, '.', '_' and '-'
+							name=a⏎ | name | letters, digits, '.', '_' and '-'
+							name=${x | name | letters, digits, '.', '_' and '-'
+							elections[a b].candidate=true | elections.a b | Value: a b
+							name=reports, elections.reports.candidate=true | elections.reports | The default election has this name.
+							partitions.part=-1 | partitions.part | from 1 to 1000
+							partitions.part=0 | partitions.part | from 1 to 1000
+							partitions.part=1001 | partitions.part | from 1 to 1000
+							partitions[a b]=2 | partitions | Value: a b-0
+							elections.part-1.priority=3, partitions.part=2 | partitions.part | There is another election 'part-1'.
+							max-led=-1 | max-led | candidate=false
+							max-led=0 | max-led | candidate=false
+							lock-id=255, elections.reports.lock-id=0xFF | elections.reports.lock-id | \
+							The election 'default' has the same lock
+							health.unreachable-after=1s | health.unreachable-after | only every 1s (election 'default')
+							lease-duration=10m, health.unreachable-after=1500ms | health.unreachable-after | only every 1500ms
+							standbys=0 | standbys | leader-election.candidate=false
+							standbys=1001 | standbys |
+							priority=-1 | priority |
+							priority=101 | priority |
+							elections.reports.priority=101 | elections.reports.priority |
+							priority-hold=999ms | priority-hold |
+							priority-hold=25h | priority-hold |
+							elections.reports.priority-hold=0s | elections.reports.priority-hold |
+							metadata.url=a⏎b | metadata.url |
+							metadata.zone=Zürich | metadata.zone |
+							node-id=a␀b | node-id |
+							node-id=büro-1 | node-id |
+							""")
 	void invalidValueIsRefused(String properties, String refused, @Nullable String texts) {
-		assertRefused(refused, properties.replace('⏎', '\n').replace('␀', '\0').split(", "),
-				(texts != null) ? texts.split("; ") : new String[] { refused });
+		assertRefused(refused, properties.replace('⏎', '\n').replace('␀', '\0').split(",\\s+"),
+				(texts != null) ? texts.split(";\\s+") : new String[] { refused });
 	}
 
 	@Test
@@ -298,10 +305,7 @@ class ElectionDefinitionsTests {
 	}
 
 	private static ElectionDefinitions definitions(String... properties) {
-		return definitions(environment(properties));
-	}
-
-	private static ElectionDefinitions definitions(StandardEnvironment environment) {
+		StandardEnvironment environment = environment(properties);
 		ConfigurationPropertySources.attach(environment);
 		return ElectionDefinitions.of(properties(environment), environment);
 	}

@@ -157,6 +157,7 @@ class FailureAnalysisTests {
 	@Test
 	void noDataSourceForAnnotatedWork(CapturedOutput output) {
 		fail(output, List.of(Application.class, Annotated.class)).contains("the application has no DataSource")
+			.contains("With R2DBC, Spring Boot ignores that property: set leader-election.datasource.url")
 			.doesNotContain("worked");
 	}
 

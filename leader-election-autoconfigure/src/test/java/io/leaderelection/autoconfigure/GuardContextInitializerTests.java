@@ -62,11 +62,7 @@ class GuardContextInitializerTests {
 	@ParameterizedTest
 	@CsvSource({ "true, worked", "false," })
 	void childContextIsGuardedByTheElectionsOfItsParent(boolean leads, String result) {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
-			.web(WebApplicationType.NONE)
-			.child(Job.class)
-			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always", "--leader-election.candidate=" + leads)) {
+		try (ConfigurableApplicationContext context = runChild(Job.class, "--leader-election.candidate=" + leads)) {
 			assertThat(context.getBean(Job.class).work()).isEqualTo(result);
 		}
 	}
@@ -74,11 +70,8 @@ class GuardContextInitializerTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	void containerInAChildContextIsStartedByTheElectionsOfItsParent(boolean leads) {
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
-			.web(WebApplicationType.NONE)
-			.child(Listener.class)
-			.web(WebApplicationType.NONE)
-			.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always", "--leader-election.candidate=" + leads)) {
+		try (ConfigurableApplicationContext context = runChild(Listener.class,
+				"--leader-election.candidate=" + leads)) {
 			Object container = context.getBean(RabbitListenerEndpointRegistry.class).getListenerContainer("orders");
 			assertThat(container).isNotNull();
 			SmartLifecycle target = (SmartLifecycle) AopProxyUtils.getSingletonTarget(container);
@@ -112,22 +105,24 @@ class GuardContextInitializerTests {
 		assertThatExceptionOfType(InvalidUsageException.class)
 			.isThrownBy(() -> application.sources(Job.class).run(exclude))
 			.withMessageContaining("do not exclude LeaderElectionAutoConfiguration");
-		SpringApplicationBuilder parent = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE);
-		assertThatExceptionOfType(InvalidUsageException.class)
-			.isThrownBy(() -> parent.child(Job.class).web(WebApplicationType.NONE).run(exclude))
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> runChild(Job.class, exclude))
 			.withMessageContaining("leader-election.mode=always");
 	}
 
 	@ParameterizedTest
 	@ValueSource(classes = { JobOnGrant.class, DurableJob.class })
 	void workOfAGrantIsRefusedInAChildContext(Class<?> job) {
-		SpringApplicationBuilder parent = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE);
-		assertThatExceptionOfType(InvalidUsageException.class)
-			.isThrownBy(() -> parent.child(job)
-				.web(WebApplicationType.NONE)
-				.run(EXCLUDE + NO_DATA_SOURCE, "--leader-election.mode=always"))
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> runChild(job))
 			.withMessageContaining(job.getName() + ".work()'")
 			.withMessageContaining("only beans of the parent are called then");
+	}
+
+	private static ConfigurableApplicationContext runChild(Class<?> child, String... arguments) {
+		return new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
+			.properties("leader-election.mode=always", "spring.autoconfigure.exclude=" + NO_DATA_SOURCE)
+			.child(child)
+			.web(WebApplicationType.NONE)
+			.run(arguments);
 	}
 
 	@Configuration(proxyBeanMethods = false)

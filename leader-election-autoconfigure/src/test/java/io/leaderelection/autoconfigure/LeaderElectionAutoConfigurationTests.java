@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.net.ConnectException;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
@@ -49,7 +48,6 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.scheduling.TaskScheduler;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 import static org.mockito.BDDMockito.mock;
 
 /**
@@ -178,46 +176,12 @@ class LeaderElectionAutoConfigurationTests {
 	}
 
 	@Test
-	void settingsAreInheritedExceptTheLockId() {
-		this.contextRunner
-			.withPropertyValues("leader-election.node-id=node-a", "leader-election.lock-id=42",
-					"leader-election.lease-duration=8s", "leader-election.takeover-delay=300ms",
-					"leader-election.drain-timeout=7s", "leader-election.term-epoch=2",
-					"leader-election.candidate=false", "leader-election.elections.reports.lease-duration=4s",
-					"leader-election.elections.reports.candidate=true")
-			.run((context) -> {
-				ElectionDefinition defaults = context.getBean(ElectionDefinitions.class).get("default");
-				assertThat(defaults.lockId()).isEqualTo(42);
-				ElectionDefinition reports = context.getBean(ElectionDefinitions.class).get("reports");
-				assertThat(reports.lockId()).isNull();
-				assertThat(reports.termEpoch()).isEqualTo(2);
-				assertThat(reports.settings().nodeId()).isEqualTo("node-a");
-				assertThat(reports.settings().lease()).hasSeconds(4);
-				assertThat(reports.settings().takeoverDelay()).hasMillis(300);
-				assertThat(reports.settings().drainTimeout()).hasSeconds(7);
-				assertThat(reports.settings().candidate()).isTrue();
-				assertThat(defaults.settings().candidate()).isFalse();
-			});
-	}
-
-	@Test
 	void guardsAnnotatedBeansInEveryMode() {
 		this.guarded.withPropertyValues("leader-election.candidate=false").run((context) -> {
 			assertThat(AopUtils.isAopProxy(context.getBean(Guarded.class))).isTrue();
 			assertThat(context.getBean(Guarded.class).work()).isNull();
 		});
 		this.guarded.run((context) -> assertThat(context.getBean(Guarded.class).work()).isEqualTo("worked"));
-	}
-
-	@Test
-	void refusesToStartWithAnnotatedBeansAndNoDataSource() {
-		this.election.withBean(Guarded.class)
-			.run((context) -> assertThat(context).getFailure()
-				.rootCause()
-				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("the application has no DataSource")
-				.hasMessageContaining(
-						"With R2DBC, Spring Boot ignores that property: set leader-election.datasource.url"));
 	}
 
 	@Test
@@ -228,17 +192,6 @@ class LeaderElectionAutoConfigurationTests {
 				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
 				assertThat(context.getBean(Guarded.class).work()).isNull();
 			});
-	}
-
-	@Test
-	void startsAsFollowerWhenDatabaseIsOutOfReach(CapturedOutput output) {
-		postgreSql().run((context) -> {
-			assertThat(context).hasNotFailed();
-			assertThat(context.getBean(LeaderElector.class).isLeader()).isFalse();
-			// The start does not wait for the log
-			await()
-				.untilAsserted(() -> assertThat(output).contains("The database for leader election cannot be reached"));
-		});
 	}
 
 	/**
@@ -252,14 +205,6 @@ class LeaderElectionAutoConfigurationTests {
 				assertThat(context.getBeanNamesForType(type)).isEmpty();
 			}
 		});
-	}
-
-	@Test
-	void refusesToStartWhenDatabaseIsOutOfReachAndFailFast() {
-		postgreSql().withPropertyValues("leader-election.fail-fast=true")
-			.run((context) -> assertThat(context).getFailure()
-				.hasRootCauseInstanceOf(ConnectException.class)
-				.hasStackTraceContaining("Leader election could not be started"));
 	}
 
 	@Test

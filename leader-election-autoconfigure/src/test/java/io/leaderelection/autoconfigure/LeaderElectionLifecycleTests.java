@@ -184,14 +184,6 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void gateStaysOpenWhenAnotherContextIsClosed() {
-		create(LocalStore.always());
-		this.lifecycle.start();
-		this.lifecycle.onApplicationEvent(new ContextClosedEvent(new GenericApplicationContext()));
-		assertThat(this.electors.getDefault().isLeader()).isTrue();
-	}
-
-	@Test
 	void refusesToStartOnUnusableStoreAndStopsWhatWasStarted() {
 		ElectionStore unusable = () -> {
 			throw new UnusableStoreException("Version 13", "Upgrade.", null);
@@ -249,9 +241,10 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void eventsComeInOrderOverStartPauseRestartAndClose() {
+	void eventsComeInOrderOverStartPauseRestartAndClose(CapturedOutput output) {
 		ConfigurableApplicationContext application = application();
 		Recorder recorder = application.getBean(Recorder.class);
+		assertThat(recorder.leaderWhenRefreshed).isTrue();
 		LeaderElector elector = application.getBean(LeaderElector.class);
 		await().untilAsserted(() -> assertThat(recorder.log).contains("granted"));
 		application.pause();
@@ -266,13 +259,7 @@ class LeaderElectionLifecycleTests {
 		assertThat(recorder.log).filteredOn((entry) -> !entry.equals("refreshed") && !entry.startsWith("closed"))
 			.containsExactly("worker started", "granted", "revoked STOPPED", "worker stopped", "worker started",
 					"granted", "revoked STOPPED", "worker stopped");
-	}
-
-	@Test
-	void leaderIsKnownWhenTheContextIsRefreshed() {
-		try (ConfigurableApplicationContext application = application()) {
-			assertThat(application.getBean(Recorder.class).leaderWhenRefreshed).isTrue();
-		}
+		assertThat(output).doesNotContain("are not called");
 	}
 
 	@Test
@@ -307,14 +294,6 @@ class LeaderElectionLifecycleTests {
 	}
 
 	@Test
-	void twoContextsInOneProcessAreTwoNodes() {
-		try (ConfigurableApplicationContext one = application(); ConfigurableApplicationContext two = application()) {
-			assertThat(one.getBean(LeaderElector.class).getNodeId())
-				.isNotEqualTo(two.getBean(LeaderElector.class).getNodeId());
-		}
-	}
-
-	@Test
 	void revocationAfterACloseInsideAGrantedListenerIsKnownToTheParentAndToTheLogOnly(CapturedOutput output) {
 		List<String> ofParent = Collections.synchronizedList(new ArrayList<>());
 		try (GenericApplicationContext parent = new GenericApplicationContext()) {
@@ -337,22 +316,12 @@ class LeaderElectionLifecycleTests {
 		}
 	}
 
-	@Test
-	void orderlyCloseNotifiesListeners(CapturedOutput output) {
-		ConfigurableApplicationContext application = application();
-		Recorder recorder = application.getBean(Recorder.class);
-		application.close();
-		assertThat(recorder.log).contains("revoked STOPPED");
-		assertThat(output).doesNotContain("are not called");
-	}
-
 	private static ConfigurableApplicationContext application(String... arguments) {
 		return builder().run(arguments);
 	}
 
 	private static SpringApplicationBuilder builder() {
-		return new SpringApplicationBuilder(Application.class, Recorder.class, Worker.class)
-			.web(WebApplicationType.NONE)
+		return new SpringApplicationBuilder(Application.class, Recorder.class).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
 			.properties("leader-election.mode=always");
 	}
@@ -412,13 +381,18 @@ class LeaderElectionLifecycleTests {
 
 	}
 
-	static class Recorder {
+	/**
+	 * Something that leader work needs, and that records what happens.
+	 */
+	static class Recorder implements SmartLifecycle {
 
 		private final LeaderElector elector;
 
 		private final List<String> log = Collections.synchronizedList(new ArrayList<>());
 
 		private boolean leaderWhenRefreshed;
+
+		private boolean running;
 
 		Recorder(LeaderElector elector) {
 			this.elector = elector;
@@ -445,31 +419,16 @@ class LeaderElectionLifecycleTests {
 			this.log.add("closed " + this.elector.isLeader());
 		}
 
-	}
-
-	/**
-	 * Something that leader work needs.
-	 */
-	static class Worker implements SmartLifecycle {
-
-		private final Recorder recorder;
-
-		private boolean running;
-
-		Worker(Recorder recorder) {
-			this.recorder = recorder;
-		}
-
 		@Override
 		public void start() {
 			this.running = true;
-			this.recorder.log.add("worker started");
+			this.log.add("worker started");
 		}
 
 		@Override
 		public void stop() {
 			this.running = false;
-			this.recorder.log.add("worker stopped");
+			this.log.add("worker stopped");
 		}
 
 		@Override

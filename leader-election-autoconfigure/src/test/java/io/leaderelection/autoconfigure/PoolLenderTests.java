@@ -32,14 +32,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.timeout;
+import static org.mockito.Mockito.times;
 import static org.mockito.Mockito.verify;
 
 /**
@@ -52,6 +53,12 @@ class PoolLenderTests {
 	private static final Duration SHORT = Duration.ofMillis(50);
 
 	private static final Duration LONG = Duration.ofSeconds(20);
+
+	private final Connection connection = mock(Connection.class);
+
+	private final AtomicInteger calls = new AtomicInteger();
+
+	private final CountDownLatch answer = new CountDownLatch(1);
 
 	@Test
 	void fullPoolHasOneWaiterMoreAndGetsItsConnectionBack() throws Exception {
@@ -92,74 +99,58 @@ class PoolLenderTests {
 
 	@Test
 	void slowPoolIsAskedAgainOnlyWhenItHasAnswered() throws Exception {
-		SlowDataSource slow = new SlowDataSource();
-		PoolLender lender = new PoolLender(slow);
+		PoolLender lender = new PoolLender(slow());
 		assertThat(lender.borrow(SHORT)).isNull();
 		assertThat(lender.borrow(SHORT)).isNull();
-		await().until(() -> slow.calls.get() == 1);
-		verify(slow.connection, never()).close();
-		slow.answer.countDown();
-		verify(slow.connection, timeout(LONG.toMillis())).close();
-		assertThat(lender.borrow(LONG)).isSameAs(slow.connection);
-		assertThat(slow.calls).hasValue(2);
-		verify(slow.connection).close();
+		await().until(() -> this.calls.get() == 1);
+		verify(this.connection, never()).close();
+		this.answer.countDown();
+		verify(this.connection, timeout(LONG.toMillis())).close();
+		assertThat(lender.borrow(LONG)).isSameAs(this.connection);
+		assertThat(this.calls).hasValue(2);
+		verify(this.connection).close();
 	}
 
 	@Test
 	void callersTakeTurns() throws Exception {
-		SlowDataSource slow = new SlowDataSource();
-		PoolLender lender = new PoolLender(slow);
+		PoolLender lender = new PoolLender(slow());
 		AtomicReference<Object> first = new AtomicReference<>();
 		AtomicReference<Object> second = new AtomicReference<>();
 		Thread one = borrow(lender, first);
-		await().until(() -> slow.calls.get() == 1);
+		await().until(() -> this.calls.get() == 1);
 		Thread two = borrow(lender, second);
 		await().until(() -> two.getState() == Thread.State.TIMED_WAITING);
-		assertThat(slow.calls).hasValue(1);
-		slow.answer.countDown();
+		assertThat(this.calls).hasValue(1);
+		this.answer.countDown();
 		one.join();
 		two.join();
-		assertThat(first).hasValue(slow.connection);
-		assertThat(second).hasValue(slow.connection);
+		assertThat(first).hasValue(this.connection);
+		assertThat(second).hasValue(this.connection);
 	}
 
 	@Test
 	void failureOfThePoolIsNoLoan() throws Exception {
-		AtomicInteger calls = new AtomicInteger();
-		PoolLender lender = new PoolLender(new AbstractDataSource() {
-
-			@Override
-			public Connection getConnection() throws SQLException {
-				if (calls.incrementAndGet() == 1) {
-					throw new SQLException("The pool is closed");
-				}
-				throw new LinkageError("The pool is broken");
-			}
-
-			@Override
-			public Connection getConnection(String username, String password) {
-				throw new UnsupportedOperationException();
-			}
-
-		});
+		DataSource failing = mock(DataSource.class);
+		given(failing.getConnection()).willThrow(new SQLException("The pool is closed"),
+				new LinkageError("The pool is broken"));
+		PoolLender lender = new PoolLender(failing);
 		assertThat(lender.borrow(LONG)).isNull();
 		assertThat(lender.borrow(LONG)).isNull();
-		assertThat(calls).hasValue(2);
+		verify(failing, times(2)).getConnection();
 	}
 
 	@Test
 	void interruptedCallerReturnsTheConnection() throws Exception {
-		SlowDataSource slow = new SlowDataSource();
-		PoolLender lender = new PoolLender(slow);
+		PoolLender lender = new PoolLender(slow());
 		AtomicReference<Object> result = new AtomicReference<>();
 		Thread caller = borrow(lender, result);
-		await().until(() -> slow.calls.get() == 1);
+		await().until(() -> this.calls.get() == 1);
 		caller.interrupt();
 		caller.join();
 		assertThat(result.get()).isInstanceOf(InterruptedException.class);
-		slow.answer.countDown();
-		verify(slow.connection, timeout(LONG.toMillis())).close();
-		assertThat(lender.borrow(LONG)).isSameAs(slow.connection);
+		this.answer.countDown();
+		verify(this.connection, timeout(LONG.toMillis())).close();
+		assertThat(lender.borrow(LONG)).isSameAs(this.connection);
 	}
 
 	private static Thread borrow(PoolLender lender, AtomicReference<Object> result) {
@@ -186,35 +177,18 @@ class PoolLenderTests {
 	}
 
 	/**
-	 * A {@link DataSource} that answers its first callers when it is told to.
+	 * Return a data source that answers its callers when it is told to.
 	 */
-	private static final class SlowDataSource extends AbstractDataSource {
-
-		private final Connection connection = mock(Connection.class);
-
-		private final AtomicInteger calls = new AtomicInteger();
-
-		private final CountDownLatch answer = new CountDownLatch(1);
-
-		@Override
-		public Connection getConnection() throws SQLException {
+	private DataSource slow() throws SQLException {
+		DataSource slow = mock(DataSource.class);
+		given(slow.getConnection()).willAnswer((invocation) -> {
 			this.calls.incrementAndGet();
-			try {
-				if (!this.answer.await(LONG.toSeconds(), TimeUnit.SECONDS)) {
-					throw new SQLException("No answer");
-				}
-			}
-			catch (InterruptedException ex) {
-				throw new SQLException(ex);
+			if (!this.answer.await(LONG.toSeconds(), TimeUnit.SECONDS)) {
+				throw new SQLException("No answer");
 			}
 			return this.connection;
-		}
-
-		@Override
-		public Connection getConnection(String username, String password) throws SQLException {
-			return getConnection();
-		}
-
+		});
+		return slow;
 	}
 
 }

@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure.actuate;
 
-import java.security.Principal;
 import java.util.List;
 import java.util.Map;
 
@@ -50,6 +49,8 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.core.convert.support.ConfigurableConversionService;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeadershipEndpointAutoConfiguration}.
@@ -132,19 +133,8 @@ class LeadershipEndpointAutoConfigurationTests {
 				.findFirst()
 				.orElseThrow();
 			assertThat(resign.getRequestPredicate().getConsumes()).isEmpty();
-			SecurityContext security = new SecurityContext() {
-
-				@Override
-				public @Nullable Principal getPrincipal() {
-					return (user != null) ? () -> user.replace('_', '\n') : null;
-				}
-
-				@Override
-				public boolean isUserInRole(String role) {
-					return false;
-				}
-
-			};
+			SecurityContext security = mock(SecurityContext.class);
+			given(security.getPrincipal()).willReturn((user != null) ? () -> user.replace('_', '\n') : null);
 			resign.invoke(new InvocationContext(security, Map.of("election", "default")));
 		});
 		assertThat(output).contains("Resignation of the leader requested by: " + cause

@@ -147,7 +147,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void failingListenerAffectsNoOther(CapturedOutput output) {
-		this.contextRunner.withUserConfiguration(FailingListener.class).run((context) -> {
+		this.contextRunner.withBean(FailingListener.class, OnRevokedEvent.class).run((context) -> {
 			resign(context);
 			Awaitility.await()
 				.untilAsserted(() -> assertThat(events(context, LeadershipGrantedEvent.class)).hasSize(2));
@@ -159,7 +159,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void endpointIsStartedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
-		this.contextRunner.withUserConfiguration(FailingGrantedListener.class)
+		this.contextRunner.withBean(FailingListener.class, LeadershipGrantedEvent.class)
 			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
@@ -170,7 +170,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void endpointIsStoppedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
-		this.contextRunner.withUserConfiguration(FailingRevokedListener.class)
+		this.contextRunner.withBean(FailingListener.class, LeadershipRevokedEvent.class)
 			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				TestEndpoint led = context.getBean("led", TestEndpoint.class);
@@ -322,32 +322,33 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	}
 
+	/**
+	 * Fails in listeners of each event that a test names.
+	 */
 	static class FailingListener {
+
+		private final Class<?> failing;
+
+		FailingListener(Class<?> failing) {
+			this.failing = failing;
+		}
+
+		@EventListener
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		void on(LeadershipEvent event) {
+			fail(event);
+		}
 
 		@EventListener
 		@Order(Ordered.LOWEST_PRECEDENCE)
 		void on(OnRevokedEvent event) {
-			throw new AssertionError("does not like it");
+			fail(event);
 		}
 
-	}
-
-	static class FailingGrantedListener {
-
-		@EventListener
-		@Order(Ordered.HIGHEST_PRECEDENCE)
-		void on(LeadershipGrantedEvent event) {
-			throw new AssertionError("does not like it");
-		}
-
-	}
-
-	static class FailingRevokedListener {
-
-		@EventListener
-		@Order(Ordered.HIGHEST_PRECEDENCE)
-		void on(LeadershipRevokedEvent event) {
-			throw new AssertionError("does not like it");
+		private void fail(Object event) {
+			if (this.failing.isInstance(event)) {
+				throw new AssertionError("does not like it");
+			}
 		}
 
 	}

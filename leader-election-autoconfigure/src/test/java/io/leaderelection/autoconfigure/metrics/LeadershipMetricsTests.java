@@ -18,16 +18,20 @@ package io.leaderelection.autoconfigure.metrics;
 
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.ElectionStore.Watch;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.StoreSession;
@@ -36,8 +40,8 @@ import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Work;
 import io.leaderelection.spread.SpreadStatus;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,7 +51,10 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
 import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willReturn;
+import static org.mockito.Mockito.CALLS_REAL_METHODS;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -58,22 +65,31 @@ class LeadershipMetricsTests {
 
 	private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
 
-	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
-			List.of(settings("default"), settings("reports")),
-			(settings) -> settings.election().equals("default") ? LocalStore.always() : LocalStore.manual(false),
-			(event) -> {
-			});
+	private final List<DefaultLeaderElector> bound = new ArrayList<>();
+
+	private DefaultLeaderElectors electors;
 
 	@BeforeEach
 	void bind() {
-		new LeadershipMetrics(this.electors, () -> null).bindTo(this.registry);
+		this.electors = bind(Map.of("default", LocalStore.always(), "reports", LocalStore.manual(false)));
+	}
+
+	private DefaultLeaderElectors bind(Map<String, ElectionStore> stores) {
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(stores.keySet()
+			.stream()
+			.sorted()
+			.map((election) -> new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO,
+					Duration.ofSeconds(1), true))
+			.toList(), (settings) -> stores.get(settings.election()), (event) -> {
+			});
+		new LeadershipMetrics(electors, () -> null).bindTo(this.registry);
+		this.bound.addAll(electors.all());
+		return electors;
 	}
 
 	@AfterEach
-	void stop() throws Exception {
-		for (DefaultLeaderElector elector : this.electors.all()) {
-			elector.stop().get(5, TimeUnit.SECONDS);
-		}
+	void stop() {
+		this.bound.forEach((elector) -> assertThat(elector.stop()).succeedsWithin(Duration.ofSeconds(5)));
 	}
 
 	@Test
@@ -92,57 +108,35 @@ class LeadershipMetricsTests {
 	void leaderHasTermAndLease() {
 		this.electors.all().forEach(DefaultLeaderElector::start);
 		await().until(this.electors.getDefault()::isLeader);
-		assertThat(value("leader.election.leader", "default")).isOne();
-		assertThat(value("leader.election.term", "default"))
+		assertThat(value("leader", "default")).isOne();
+		assertThat(value("term", "default"))
 			.isEqualTo(this.electors.getDefault().getLeadership().getTerm().transactionId());
-		assertThat(value("leader.election.lease.remaining", "default")).isBetween(1.0, 3.75);
-		assertThat(value("leader.election.confirmation.age", "default")).isBetween(0.0, 2.0);
+		assertThat(value("lease.remaining", "default")).isBetween(1.0, 3.75);
+		assertThat(value("confirmation.age", "default")).isBetween(0.0, 2.0);
 	}
 
 	@Test
 	void followerHasNeither() {
 		this.electors.all().forEach(DefaultLeaderElector::start);
 		await().until(() -> this.electors.get("reports").status().lastConfirmation() != null);
-		assertThat(value("leader.election.leader", "reports")).isZero();
-		assertThat(value("leader.election.term", "reports")).isZero();
-		assertThat(value("leader.election.lease.remaining", "reports")).isZero();
-		assertThat(value("leader.election.confirmation.age", "reports")).isBetween(0.0, 2.0);
+		assertThat(value("leader", "reports")).isZero();
+		assertThat(value("term", "reports")).isZero();
+		assertThat(value("lease.remaining", "reports")).isZero();
+		assertThat(value("confirmation.age", "reports")).isBetween(0.0, 2.0);
 	}
 
 	@Test
 	void nodeWithoutASessionWatches() throws Exception {
-		ElectionStore store = new ElectionStore() {
-
-			@Override
-			public StoreSession open() {
-				throw new UnsupportedOperationException();
-			}
-
-			@Override
-			public boolean canWatch() {
-				return true;
-			}
-
-			@Override
-			public Watch watch(boolean candidate) {
-				return new Watch(View.NONE, false);
-			}
-
-		};
-		DefaultLeaderElectors watching = new DefaultLeaderElectors(List.of(settings("watched")), (settings) -> store,
-				(event) -> {
-				});
-		new LeadershipMetrics(watching, () -> null).bindTo(this.registry);
-		assertThat(value("leader.election.watching", "watched")).isZero();
-		watching.get("watched").start();
-		try {
-			await().until(() -> value("leader.election.watching", "watched") == 1);
-			assertThat(value("leader.election.watching", "default")).isZero();
-		}
-		finally {
-			watching.get("watched").stop().get(5, TimeUnit.SECONDS);
-		}
-		assertThat(value("leader.election.watching", "watched")).isZero();
+		ElectionStore store = mock(ElectionStore.class, CALLS_REAL_METHODS);
+		willReturn(true).given(store).canWatch();
+		willReturn(new Watch(View.NONE, false)).given(store).watch(anyBoolean());
+		DefaultLeaderElector watching = bind(Map.of("watched", store)).getDefault();
+		assertThat(value("watching", "watched")).isZero();
+		watching.start();
+		await().until(() -> value("watching", "watched") == 1);
+		assertThat(value("watching", "default")).isZero();
+		watching.stop().get(5, TimeUnit.SECONDS);
+		assertThat(value("watching", "watched")).isZero();
 	}
 
 	@Test
@@ -150,10 +144,10 @@ class LeadershipMetricsTests {
 		this.electors.getDefault().start();
 		await().until(this.electors.getDefault()::isLeader);
 		this.electors.getDefault().stop().get(5, TimeUnit.SECONDS);
-		assertThat(value("leader.election.leader", "default")).isZero();
-		assertThat(value("leader.election.term", "default")).isZero();
-		assertThat(value("leader.election.lease.remaining", "default")).isZero();
-		assertThat(value("leader.election.confirmation.age", "default")).isNaN();
+		assertThat(value("leader", "default")).isZero();
+		assertThat(value("term", "default")).isZero();
+		assertThat(value("lease.remaining", "default")).isZero();
+		assertThat(value("confirmation.age", "default")).isNaN();
 	}
 
 	@Test
@@ -161,8 +155,8 @@ class LeadershipMetricsTests {
 		this.electors.getDefault().start();
 		await().until(this.electors.getDefault()::isLeader);
 		this.electors.getDefault().getLeadership().fence(mock(Connection.class));
-		assertThat(fenced("passed")).isOne();
-		assertThat(fenced("refused")).isZero();
+		assertThat(value("fence", "default", "result", "passed")).isOne();
+		assertThat(value("fence", "default", "result", "refused")).isZero();
 	}
 
 	@Test
@@ -171,41 +165,44 @@ class LeadershipMetricsTests {
 		this.electors.getDefault().resign().get(5, TimeUnit.SECONDS);
 		await().until(this.electors.getDefault()::isLeader);
 		this.electors.getDefault().stop().get(5, TimeUnit.SECONDS);
-		assertThat(transitions("default", "granted", "none")).isEqualTo(2);
-		assertThat(transitions("default", "revoked", "resigned")).isOne();
-		assertThat(transitions("default", "revoked", "stopped")).isOne();
-		assertThat(transitions("default", "revoked", "lease_expired")).isZero();
-		assertThat(transitions("default", "revoked", "session_lost")).isZero();
-		assertThat(transitions("reports", "granted", "none")).isZero();
+		assertThat(value("transitions", "default", "kind", "granted", "reason", "none")).isEqualTo(2);
+		assertThat(value("transitions", "default", "kind", "revoked", "reason", "resigned")).isOne();
+		assertThat(value("transitions", "default", "kind", "revoked", "reason", "stopped")).isOne();
+		assertThat(value("transitions", "default", "kind", "revoked", "reason", "lease_expired")).isZero();
+		assertThat(value("transitions", "default", "kind", "revoked", "reason", "session_lost")).isZero();
+		assertThat(value("transitions", "reports", "kind", "granted", "reason", "none")).isZero();
 	}
 
 	@Test
 	void acquisitionsConfirmationsAndDrainsAreTimed() throws Exception {
 		lead();
-		assertThat(timer("acquire", "default").count()).isOne();
-		assertThat(timer("confirm", "default").count()).isPositive();
-		assertThat(timer("drain", "default").count()).isZero();
+		assertThat(value("acquire", "default")).isOne();
+		assertThat(value("confirm", "default")).isPositive();
+		assertThat(value("drain", "default")).isZero();
 		Work work = this.electors.getDefault().gate().enter("job");
 		CompletableFuture<Boolean> handOver = this.electors.getDefault().resign();
 		await().pollDelay(Duration.ofMillis(100)).until(() -> !handOver.isDone());
 		work.close();
 		handOver.get(5, TimeUnit.SECONDS);
-		assertThat(timer("drain", "default").count()).isOne();
-		assertThat(timer("drain", "default").totalTime(TimeUnit.MILLISECONDS)).isBetween(100.0, 5000.0);
-		assertThat(timer("acquire", "reports").count()).isZero();
-		assertThat(timer("confirm", "reports").count()).isZero();
+		assertThat(value("drain", "default")).isOne();
+		assertThat(this.registry.get("leader.election.drain")
+			.tag("election", "default")
+			.timer()
+			.totalTime(TimeUnit.MILLISECONDS)).isBetween(100.0, 5000.0);
+		assertThat(value("acquire", "reports")).isZero();
+		assertThat(value("confirm", "reports")).isZero();
 	}
 
 	@Test
 	void timeLedGrowsWhileThisNodeLeads() throws Exception {
-		assertThat(led("default")).isZero();
+		assertThat(value("time", "default")).isZero();
 		this.electors.all().forEach(DefaultLeaderElector::start);
-		await().until(() -> led("default") > 0.2);
+		await().until(() -> value("time", "default") > 0.2);
 		this.electors.getDefault().stop().get(5, TimeUnit.SECONDS);
-		double led = led("default");
+		double led = value("time", "default");
 		assertThat(led).isGreaterThan(0.2);
-		assertThat(led("default")).isEqualTo(led);
-		assertThat(led("reports")).isZero();
+		assertThat(value("time", "default")).isEqualTo(led);
+		assertThat(value("time", "reports")).isZero();
 	}
 
 	@Test
@@ -215,9 +212,10 @@ class LeadershipMetricsTests {
 		new LeadershipMetrics(this.electors, () -> null).bindTo(later);
 		counts.refused(false);
 		for (SimpleMeterRegistry registry : List.of(this.registry, later)) {
-			assertThat(invocations(registry, "Jobs.job", "skipped")).isOne();
+			assertThat(value(registry, "invocations", "default", "method", "Jobs.job", "outcome", "skipped")).isOne();
 			for (String outcome : List.of("run", "rejected", "interrupted")) {
-				assertThat(invocations(registry, "Jobs.job", outcome)).isZero();
+				assertThat(value(registry, "invocations", "default", "method", "Jobs.job", "outcome", outcome))
+					.isZero();
 			}
 		}
 	}
@@ -230,94 +228,64 @@ class LeadershipMetricsTests {
 			.willReturn(new Acquisition.Won(new Term(0, 1, 7), Acquisition.Ending.CLEAN, true));
 		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
 		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), false, null));
-		DefaultLeaderElectors blocked = new DefaultLeaderElectors(List.of(settings("blocked")),
-				(settings) -> () -> session, (event) -> {
-				});
-		new LeadershipMetrics(blocked, () -> null).bindTo(this.registry);
-		assertThat(value("leader.election.blocked", "blocked")).isZero();
+		DefaultLeaderElectors blocked = bind(Map.of("blocked", () -> session));
+		assertThat(value("blocked", "blocked")).isZero();
 		blocked.getDefault().start();
-		try {
-			await().until(() -> value("leader.election.blocked", "blocked") == 1);
-			assertThat(value("leader.election.leader", "blocked")).isZero();
-			predecessor.set(null);
-			await().until(() -> value("leader.election.leader", "blocked") == 1);
-			assertThat(value("leader.election.blocked", "blocked")).isZero();
-		}
-		finally {
-			blocked.getDefault().stop().get(5, TimeUnit.SECONDS);
-		}
+		await().until(() -> value("blocked", "blocked") == 1);
+		assertThat(value("leader", "blocked")).isZero();
+		predecessor.set(null);
+		await().until(() -> value("leader", "blocked") == 1);
+		assertThat(value("blocked", "blocked")).isZero();
 	}
 
 	@Test
 	void leaseIsThatOfTheConfiguration() {
-		assertThat(value("leader.election.lease.duration", "default")).isEqualTo(5);
+		assertThat(value("lease.duration", "default")).isEqualTo(5);
 	}
 
 	@Test
 	void infoHasStoreProtocolAndVersion() {
-		Gauge info = gauge("leader.election.info", "default");
-		assertThat(info.value()).isOne();
-		assertThat(info.getId().getTag("store")).isEqualTo(this.electors.getDefault().storeName());
-		assertThat(info.getId().getTag("protocol")).isEqualTo("2");
+		assertThat(value("info", "default")).isOne();
+		assertThat(id("info").getTag("store")).isEqualTo(this.electors.getDefault().storeName());
+		assertThat(id("info").getTag("protocol")).isEqualTo("2");
 		// Classes of tests are not in a jar
-		assertThat(info.getId().getTag("version")).isEqualTo("unknown");
+		assertThat(id("info").getTag("version")).isEqualTo("unknown");
 	}
 
 	private void lead() {
 		this.electors.all().forEach(DefaultLeaderElector::start);
 		await().until(this.electors.getDefault()::isLeader);
-		await().until(() -> timer("acquire", "default").count() == 1);
-	}
-
-	private double transitions(String election, String kind, String reason) {
-		return this.registry.get("leader.election.transitions")
-			.tags("election", election, "kind", kind, "reason", reason)
-			.functionCounter()
-			.count();
-	}
-
-	private Timer timer(String name, String election) {
-		return this.registry.get("leader.election." + name).tag("election", election).timer();
-	}
-
-	private double led(String election) {
-		return this.registry.get("leader.election.time").tag("election", election).functionCounter().count();
-	}
-
-	private static double invocations(SimpleMeterRegistry registry, String method, String outcome) {
-		return registry.get("leader.election.invocations")
-			.tags("election", "default", "method", method, "outcome", outcome)
-			.functionCounter()
-			.count();
-	}
-
-	private double fenced(String result) {
-		return this.registry.get("leader.election.fence")
-			.tags("election", "default", "result", result)
-			.functionCounter()
-			.count();
+		await().until(() -> value("acquire", "default") == 1);
 	}
 
 	@Test
 	void timesAreInSecondsAndEverythingIsDescribed() {
-		assertThat(gauge("leader.election.lease.remaining", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(gauge("leader.election.confirmation.age", "default").getId().getBaseUnit()).isEqualTo("seconds");
-		assertThat(gauge("leader.election.lease.duration", "default").getId().getBaseUnit()).isEqualTo("seconds");
+		assertThat(Stream.of("lease.remaining", "confirmation.age", "lease.duration"))
+			.allSatisfy((name) -> assertThat(id(name).getBaseUnit()).isEqualTo("seconds"));
 		assertThat(this.registry.getMeters()).hasSize(2 * 19)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 
-	private double value(String name, String election) {
-		return gauge(name, election).value();
+	/**
+	 * Return the value of a gauge, or the count of another meter.
+	 */
+	private double value(String name, String election, String... tags) {
+		return value(this.registry, name, election, tags);
 	}
 
-	private Gauge gauge(String name, String election) {
-		return this.registry.get(name).tag("election", election).gauge();
+	private static double value(MeterRegistry registry, String name, String election, String... tags) {
+		return registry.get("leader.election." + name)
+			.tag("election", election)
+			.tags(tags)
+			.meter()
+			.measure()
+			.iterator()
+			.next()
+			.getValue();
 	}
 
-	private static ElectionSettings settings(String election) {
-		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
-				true);
+	private Meter.Id id(String name) {
+		return this.registry.get("leader.election." + name).tag("election", "default").meter().getId();
 	}
 
 }
