@@ -466,7 +466,8 @@ class LeaderOnlyRejectionTests {
 	 * Return a text with the simple names of the types of a test.
 	 */
 	private static String shortened(String text) {
-		return text.replaceAll("'io\\.leaderelection\\.annotation\\.(\\w+\\$)?", "'");
+		return text.replaceAll("'io\\.leaderelection\\.annotation\\.(\\w+\\$)?", "'")
+			.replaceAll("Generated\\d+", "Generated");
 	}
 
 	private static AnnotationDescription.Builder leaderOnly() {

@@ -16,6 +16,7 @@
 
 package io.leaderelection.annotation;
 
+import java.lang.annotation.Annotation;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Method;
@@ -29,6 +30,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import jakarta.jms.Message;
 import jakarta.jms.MessageListener;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.common.TopicPartition;
@@ -38,7 +40,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.aop.support.AopUtils;
@@ -71,6 +72,8 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.ResponseStatus;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.Mockito.mock;
@@ -90,12 +93,15 @@ class ListenerRulesTests {
 
 	private static final String OR_METHODS = " Or annotate only the methods that are leader work, not the class.";
 
+	private static final AnnotationDescription.Builder REJECTING = annotation(LeaderOnly.class).define("policy",
+			NotLeaderPolicy.REJECT);
+
 	static Stream<Arguments> rejections() {
-		return Stream.of(forMessages(Pulsar.class, "@PulsarListener", START_AND_STOP),
-				forMessages(Sqs.class, "@SqsListener", START_AND_STOP),
-				forMessages(Source.class, "@InboundChannelAdapter",
+		return Stream.of(forMessages(PulsarListener.class, START_AND_STOP),
+				forMessages(SqsListener.class, START_AND_STOP),
+				forMessages(InboundChannelAdapter.class,
 						"Remove @LeaderOnly, and give the endpoint a role (@Role) that follows the election."),
-				forMessages(Mapping.class, "@MessageMapping",
+				forMessages(MessageMapping.class,
 						"Remove @LeaderOnly, call a separate method with @LeaderOnly(policy = REJECT), and answer the sender when it throws a NotLeaderException."),
 				rejected(JmsInterface.class,
 						"Method 'JmsInterface.onMessage(Message)' is guarded by @LeaderOnly, but called for messages (MessageListener): "
@@ -108,27 +114,26 @@ class ListenerRulesTests {
 				rejected(Handler.class,
 						"Method 'Handler.handleMessage(Message)' is guarded by @LeaderOnly, but its caller (MessageHandler) takes a call that is skipped for one that has succeeded.",
 						REJECT + OR_METHODS),
-				forRequests(Activator.class, "@ServiceActivator", REJECT),
-				forRequests(Controller.class, "@GetMapping", REJECT),
-				forRequests(ControllerClass.class, "@GetMapping", REJECT + OR_METHODS),
-				forRequests(Advice.class, "@ExceptionHandler", REJECT),
-				forRequests(Operation.class, "@ReadOperation", REJECT),
-				forRequests(Managed.class, "@ManagedOperation", REJECT),
-				forRequests(MessagingGateway.class, "@Gateway", REJECT),
-				forRequests(AfterCommit.class, "@TransactionalEventListener", REJECT),
-				forRequests(Module.class, "@ApplicationModuleListener", REJECT),
-				forRequests(Unknown.class, "@QueueListener", REJECT),
-				forRequests(UnknownClass.class, "@QueueListener", REJECT + OR_METHODS),
-				forRequests(MethodOfUnknownClass.class, "@QueueListener", REJECT),
-				rejected(RejectingListener.class, container("RejectingListener", "@KafkaListener", "policy = REJECT"),
-						"Remove 'policy'."),
-				rejected(ListenerOnGrant.class, container("ListenerOnGrant", "@RabbitListener", "runOnGrant = true"),
-						"Remove 'runOnGrant'."),
+				forRequests(ServiceActivator.class), forRequests(GetMapping.class), forRequests(ExceptionHandler.class),
+				forRequests(ReadOperation.class), forRequests(ManagedOperation.class), forRequests(Gateway.class),
+				forRequests(TransactionalEventListener.class), forRequests(ApplicationModuleListener.class),
+				forRequests(QueueListener.class),
+				forRequests(job().inClassWith(LeaderOnly.class).with(GetMapping.class), "@GetMapping",
+						REJECT + OR_METHODS),
+				forRequests(job().inClassWith(LeaderOnly.class, QueueListener.class).with(), "@QueueListener",
+						REJECT + OR_METHODS),
+				forRequests(job().inClassWith(QueueListener.class).with(LeaderOnly.class), "@QueueListener", REJECT),
+				rejected(job().with(REJECTING, annotation(KafkaListener.class)),
+						container("@KafkaListener", "policy = REJECT"), "Remove 'policy'."),
+				rejected(
+						job().with(annotation(LeaderOnly.class).define("runOnGrant", true),
+								annotation(RabbitListener.class)),
+						container("@RabbitListener", "runOnGrant = true"), "Remove 'runOnGrant'."),
 				rejected(PrivateListener.class,
 						"Class 'PrivateListener' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'on' (private).",
 						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
-				rejected(OneHandler.class,
-						"Method 'OneHandler.on()' is annotated with @LeaderOnly, but @KafkaHandler is only one of the methods that the container of the class calls.",
+				rejected(job().inClassWith(KafkaListener.class).with(LeaderOnly.class, KafkaHandler.class),
+						"Method 'Generated.run()' is annotated with @LeaderOnly, but @KafkaHandler is only one of the methods that the container of the class calls.",
 						"Annotate the class with @LeaderOnly instead. Leadership then starts and stops the container."));
 	}
 
@@ -149,11 +154,24 @@ class ListenerRulesTests {
 				"Annotate the method with @LeaderOnly too, or move it to another bean.");
 	}
 
+	static Stream<Class<?>> permitted() {
+		return Stream.of(job().with(REJECTING, annotation(ServiceActivator.class)),
+				job().with(REJECTING, annotation(GetMapping.class)),
+				job().taking(String.class).with(REJECTING, annotation(TransactionalEventListener.class)),
+				job().taking(String.class).with(REJECTING, annotation(ApplicationModuleListener.class)),
+				job().taking(String.class).with(LeaderOnly.class, EventListener.class), Listener.class,
+				job().inClassWith(LeaderOnly.class).with(RabbitListener.class),
+				job().inClassWith(LeaderOnly.class, KafkaListener.class).with(KafkaHandler.class),
+				job().returning(int.class).with(LeaderOnly.class, RabbitListener.class),
+				job().taking(String.class).with(LeaderOnly.class, RefreshListener.class),
+				job().with(LeaderOnly.class, NightlyWorker.class), job().with(ReportWorker.class),
+				job().inClassWith(QueueListener.class).with(LeaderOnly.class, NightlyWorker.class),
+				job().inClassWith(EventHandler.class).with(LeaderOnly.class), SkippingSource.class,
+				RebalancedListener.class);
+	}
+
 	@ParameterizedTest
-	@ValueSource(classes = { RejectingActivator.class, RejectingController.class, RejectingAfterCommit.class,
-			RejectingModule.class, SkippingEventListener.class, Listener.class, RepeatedListener.class,
-			ListenerClass.class, HandlerClass.class, PrimitiveListener.class, Composed.class, JobOfUnknownClass.class,
-			Stereotyped.class, SkippingSource.class, RebalancedListener.class })
+	@MethodSource
 	void permitted(Class<?> type) {
 		TestElections.follower().withBean(type).run((context) -> assertThat(context).hasNotFailed());
 	}
@@ -192,21 +210,27 @@ class ListenerRulesTests {
 			.run((context) -> assertThat(context.getBean(Listener.class).on()).isEqualTo("ran"));
 	}
 
-	private static Arguments forMessages(Class<?> type, String caller, String action) {
-		return rejected(type, "Method '%s.on()' is guarded by @LeaderOnly, but called for messages (%s): %s"
-			.formatted(type.getSimpleName(), caller, LOST), action);
+	private static Arguments forMessages(Class<? extends Annotation> caller, String action) {
+		return rejected(job().with(LeaderOnly.class, caller),
+				"Method 'Generated.run()' is guarded by @LeaderOnly, but called for messages (@%s): %s"
+					.formatted(caller.getSimpleName(), LOST),
+				action);
+	}
+
+	private static Arguments forRequests(Class<? extends Annotation> caller) {
+		return forRequests(job().with(LeaderOnly.class, caller), "@" + caller.getSimpleName(), REJECT);
 	}
 
 	private static Arguments forRequests(Class<?> type, String caller, String action) {
 		return rejected(type,
-				"Method '%s.on()' is guarded by @LeaderOnly, but its caller (%s) takes a call that is skipped for one that has succeeded."
-					.formatted(type.getSimpleName(), caller),
+				"Method 'Generated.run()' is guarded by @LeaderOnly, but its caller (%s) takes a call that is skipped for one that has succeeded."
+					.formatted(caller),
 				action);
 	}
 
-	private static String container(String type, String caller, String attribute) {
-		return "Method '%s.on()' is called by a container (%s) that leadership starts and stops, but annotated with @LeaderOnly(%s): the container makes no calls on a follower."
-			.formatted(type, caller, attribute);
+	private static String container(String caller, String attribute) {
+		return "Method 'Generated.run()' is called by a container (%s) that leadership starts and stops, but annotated with @LeaderOnly(%s): the container makes no calls on a follower."
+			.formatted(caller, attribute);
 	}
 
 	private static Arguments rejected(Class<?> type, String description, String action) {
@@ -247,198 +271,6 @@ class ListenerRulesTests {
 
 	}
 
-	static class Pulsar {
-
-		@LeaderOnly
-		@PulsarListener
-		void on() {
-		}
-
-	}
-
-	static class Sqs {
-
-		@LeaderOnly
-		@SqsListener
-		void on() {
-		}
-
-	}
-
-	static class Activator {
-
-		@LeaderOnly
-		@ServiceActivator(inputChannel = "orders")
-		void on() {
-		}
-
-	}
-
-	static class Source {
-
-		@LeaderOnly
-		@InboundChannelAdapter(channel = "orders")
-		String on() {
-			return "order";
-		}
-
-	}
-
-	static class Mapping {
-
-		@LeaderOnly
-		@MessageMapping("orders")
-		void on() {
-		}
-
-	}
-
-	static class Controller {
-
-		@LeaderOnly
-		@GetMapping("/orders")
-		void on() {
-		}
-
-	}
-
-	@LeaderOnly
-	static class ControllerClass {
-
-		@GetMapping("/orders")
-		void on() {
-		}
-
-	}
-
-	static class Advice {
-
-		@LeaderOnly
-		@ExceptionHandler(IllegalStateException.class)
-		void on() {
-		}
-
-	}
-
-	static class Operation {
-
-		@LeaderOnly
-		@ReadOperation
-		void on() {
-		}
-
-	}
-
-	static class Managed {
-
-		@LeaderOnly
-		@ManagedOperation
-		void on() {
-		}
-
-	}
-
-	static class MessagingGateway {
-
-		@LeaderOnly
-		@Gateway
-		void on() {
-		}
-
-	}
-
-	static class AfterCommit {
-
-		@LeaderOnly
-		@TransactionalEventListener(Object.class)
-		void on() {
-		}
-
-	}
-
-	static class Module {
-
-		@LeaderOnly
-		@ApplicationModuleListener
-		void on() {
-		}
-
-	}
-
-	static class Unknown {
-
-		@LeaderOnly
-		@QueueListener
-		void on() {
-		}
-
-	}
-
-	@LeaderOnly
-	@QueueListener
-	static class UnknownClass {
-
-		void on() {
-		}
-
-	}
-
-	@QueueListener
-	static class MethodOfUnknownClass {
-
-		@LeaderOnly
-		void on() {
-		}
-
-	}
-
-	@QueueListener
-	static class JobOfUnknownClass {
-
-		@LeaderOnly
-		@Scheduled(fixedDelay = 1000)
-		void on() {
-		}
-
-	}
-
-	@EventHandler
-	static class Stereotyped {
-
-		@LeaderOnly
-		void on() {
-		}
-
-	}
-
-	static class Composed {
-
-		@LeaderOnly
-		@RefreshListener
-		void onEvent(String event) {
-		}
-
-		@LeaderOnly
-		@NightlyWorker
-		void onSchedule() {
-		}
-
-		@ReportWorker
-		void work() {
-		}
-
-	}
-
-	static class PrimitiveListener {
-
-		@LeaderOnly
-		@JmsListener(destination = "orders")
-		int on() {
-			return 1;
-		}
-
-	}
-
 	@LeaderOnly
 	static class SkippingSource implements MessageSource<String> {
 
@@ -452,7 +284,8 @@ class ListenerRulesTests {
 	@LeaderOnly
 	static class RebalancedListener implements ConsumerAwareRebalanceListener {
 
-		@KafkaListener(topics = "orders")
+		@LeaderOnly
+		@KafkaListeners({ @KafkaListener(topics = "orders"), @KafkaListener(topics = "payments") })
 		void on() {
 		}
 
@@ -481,113 +314,12 @@ class ListenerRulesTests {
 
 	}
 
-	static class RejectingListener {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		@KafkaListener(topics = "orders")
-		void on() {
-		}
-
-	}
-
-	static class ListenerOnGrant {
-
-		@LeaderOnly(runOnGrant = true)
-		@RabbitListener(queues = "orders")
-		void on() {
-		}
-
-	}
-
-	@KafkaListener(topics = "orders")
-	static class OneHandler {
-
-		@LeaderOnly
-		@KafkaHandler
-		void on() {
-		}
-
-	}
-
-	static class RejectingActivator {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		@ServiceActivator(inputChannel = "orders")
-		void on() {
-		}
-
-	}
-
-	static class RejectingController {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		@GetMapping("/orders")
-		void on() {
-		}
-
-	}
-
-	static class RejectingAfterCommit {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		@TransactionalEventListener(Object.class)
-		void on() {
-		}
-
-	}
-
-	static class RejectingModule {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-		@ApplicationModuleListener
-		void on(String event) {
-		}
-
-	}
-
-	static class SkippingEventListener {
-
-		@LeaderOnly
-		@EventListener
-		void on(String event) {
-		}
-
-	}
-
 	static class Listener {
 
 		@LeaderOnly
 		@JmsListener(destination = "orders")
 		String on() {
 			return "ran";
-		}
-
-	}
-
-	static class RepeatedListener {
-
-		@LeaderOnly
-		@KafkaListeners({ @KafkaListener(topics = "orders"), @KafkaListener(topics = "payments") })
-		void on() {
-		}
-
-	}
-
-	@LeaderOnly
-	static class ListenerClass {
-
-		@RabbitListener(queues = "orders")
-		void on() {
-		}
-
-	}
-
-	@LeaderOnly
-	@KafkaListener(topics = "orders")
-	static class HandlerClass {
-
-		@KafkaHandler
-		void on() {
 		}
 
 	}
