@@ -18,13 +18,15 @@ package io.leaderelection.schedule;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.util.stream.Stream;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
@@ -32,6 +34,9 @@ import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoCon
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.resilience.annotation.Retryable;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
+import static io.leaderelection.schedule.DurableScheduleRejectionTests.nightly;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -47,8 +52,14 @@ class DurableScheduleRejectionOnSpringBoot4Tests {
 						AopAutoConfiguration.class, PropertyPlaceholderAutoConfiguration.class))
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
 
+	static Stream<Class<?>> methodThatMayNotRunAgainIsNotRetryable() {
+		AnnotationDescription.Builder before = nightly().define("claim", Claim.BEFORE);
+		return Stream.of(job().with(annotation(Retryable.class), before),
+				job().inClassWith(Retryable.class).with(before), job().with(AtMostOnce.class));
+	}
+
 	@ParameterizedTest
-	@ValueSource(classes = { RetryableBefore.class, RetryableClassBefore.class, RetryableMetaBefore.class })
+	@MethodSource
 	void methodThatMayNotRunAgainIsNotRetryable(Class<?> type) {
 		DurableScheduleRejectionTests.assertRejected(this.contextRunner.withBean(type), type,
 				"is @Retryable with claim = BEFORE", "IN_TRANSACTION or AFTER");
@@ -56,48 +67,14 @@ class DurableScheduleRejectionOnSpringBoot4Tests {
 
 	@Test
 	void methodThatMayRunAgainIsRetryable() {
-		this.contextRunner.withBean(RetryableAfter.class).run((context) -> assertThat(context).hasNotFailed());
-	}
-
-	static class RetryableBefore {
-
-		@Retryable
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
-		void run() {
-		}
-
-	}
-
-	@Retryable
-	static class RetryableClassBefore {
-
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
-		void run() {
-		}
-
-	}
-
-	static class RetryableMetaBefore {
-
-		@AtMostOnce
-		void run() {
-		}
-
+		this.contextRunner.withBean(job().with(annotation(Retryable.class), nightly().define("claim", Claim.AFTER)))
+			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Retryable
 	@Retention(RetentionPolicy.RUNTIME)
 	@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.BEFORE)
 	@interface AtMostOnce {
-
-	}
-
-	static class RetryableAfter {
-
-		@Retryable
-		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.AFTER)
-		void run() {
-		}
 
 	}
 

@@ -18,15 +18,19 @@ package io.leaderelection.schedule;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -36,6 +40,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -51,33 +57,52 @@ class DurableScheduleRejectionTests {
 						AopAutoConfiguration.class, PropertyPlaceholderAutoConfiguration.class))
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
 
+	private final Class<?> named = job().with(nightly().define("name", "report"));
+
+	static Stream<Arguments> applicationDoesNotStart() {
+		String notCron = "is not scheduled by cron expressions only";
+		return Stream.of(rejected(job().with(DurableSchedule.class), notCron, "Use @DurableSchedule(cron"),
+				rejected(OnInterface.class, notCron, "Use @DurableSchedule(cron"),
+				rejected(job().with(LeaderOnly.class, DurableSchedule.class), notCron, "or @Scheduled(cron"),
+				rejected(job().with(durable(), annotation(Scheduled.class).define("fixedRate", 1000L)), notCron,
+						"or @Scheduled(cron"),
+				rejected(job().with(durable(), annotation(Scheduled.class).define("fixedDelayString", "1s")), notCron,
+						"or @Scheduled(cron"),
+				rejected(job().with(nightly(), annotation(Scheduled.class).define("fixedDelay", 1000L)), notCron,
+						"or @Scheduled(cron"),
+				rejected(job().with(annotation(LeaderOnly.class), nightly().define("election", "reports")),
+						"names its election, although @LeaderOnly does", "Remove one"),
+				rejected(job().with(nightly().define("attempts", 0)), "attempts = 0", "at least 1"),
+				rejected(job().taking(String.class).with(nightly()), "has parameters", "FireTime.current()"),
+				rejected(job().with(annotation(LeaderOnly.class).define("runOnGrant", true), nightly()),
+						"also runs on every grant", "Remove runOnGrant"),
+				rejected(
+						job().returning(int.class)
+							.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT), nightly()),
+						"returns int", "Return void"),
+				rejected(job().returning(Mono.class).with(nightly()), "returns reactor.core.publisher.Mono",
+						"claim = BEFORE"),
+				rejected(job().returning(CompletableFuture.class).with(nightly()),
+						"returns java.util.concurrent.CompletableFuture", "claim = BEFORE"),
+				rejected(job().returning(Object.class).with(nightly()), "returns java.lang.Object", "claim = BEFORE"),
+				rejected(job().returning(Future.class).with(nightly().define("claim", Claim.AFTER)),
+						"returns java.util.concurrent.Future", "CompletableFuture"),
+				rejected(job().with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 0)), "limit = 0",
+						"at least 1"),
+				rejected(job().with(nightly().define("within", "0s")), "which is not a positive duration", "PT6H"),
+				rejected(job().with(nightly().define("within", "long")), "which is not a positive duration", "PT6H"),
+				rejected(job().with(nightly().define("name", "${missing}")), "cannot be resolved", "Set the property"),
+				rejected(job().with(durable().define("cron", "now and then")), "a cron expression that is not valid",
+						"Correct the attribute"),
+				rejected(job().with(durable().define("cron", "0 0 0 30 2 *")), "0 0 0 30 2 *', which never fires",
+						"Correct the attribute"),
+				rejected(job().with(nightly().define("zone", "Nowhere")), "a cron expression that is not valid",
+						"Correct the attribute"));
+	}
+
 	@ParameterizedTest
-	@CsvSource(delimiter = ';', textBlock = """
-			NoCron; is not scheduled by cron expressions only; Use @DurableSchedule(cron
-			OnInterface; is not scheduled by cron expressions only; Use @DurableSchedule(cron
-			TwoElections; names its election, although @LeaderOnly does; Remove one
-			Attempts; attempts = 0; at least 1
-			NotScheduled; is not scheduled by cron expressions only; or @Scheduled(cron
-			FixedRate; is not scheduled by cron expressions only; or @Scheduled(cron
-			FixedDelay; is not scheduled by cron expressions only; or @Scheduled(cron
-			CronAndDelay; is not scheduled by cron expressions only; or @Scheduled(cron
-			Parameters; has parameters; FireTime.current()
-			RunOnGrant; also runs on every grant; Remove runOnGrant
-			Primitive; returns int; Return void
-			Publisher; returns reactor.core.publisher.Mono; claim = BEFORE
-			Stage; returns java.util.concurrent.CompletableFuture; claim = BEFORE
-			Result; returns java.lang.Object; claim = BEFORE
-			PlainFuture; returns java.util.concurrent.Future; CompletableFuture
-			Limit; limit = 0; at least 1
-			Within; which is not a positive duration; PT6H
-			NoDuration; which is not a positive duration; PT6H
-			Placeholder; cannot be resolved; Set the property
-			Cron; a cron expression that is not valid; Correct the attribute
-			Never; 0 0 0 30 2 *', which never fires; Correct the attribute
-			Zone; a cron expression that is not valid; Correct the attribute
-			""")
-	void applicationDoesNotStart(String name, String description, String action) throws Exception {
-		Class<?> type = Class.forName(getClass().getName() + "$" + name);
+	@MethodSource
+	void applicationDoesNotStart(Class<?> type, String description, String action) {
 		assertRejected(this.contextRunner.withBean(type), type, description, action);
 	}
 
@@ -95,19 +120,20 @@ class DurableScheduleRejectionTests {
 
 	@Test
 	void twoJobsOfOneName() {
-		this.contextRunner.withBean(Named.class)
-			.withBean(AlsoNamed.class)
+		Class<?> also = job().with(nightly().define("name", "${reports.name:report}"));
+		this.contextRunner.withBean(this.named)
+			.withBean(also)
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
 				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("the durable schedule 'report'")
-				.hasMessageContaining("$Named.run()'")
-				.hasMessageContaining("$AlsoNamed.run()'"));
+				.hasMessageContaining(this.named.getName() + ".run()'")
+				.hasMessageContaining(also.getName() + ".run()'"));
 	}
 
 	@Test
 	void twoBeansOfOneClass() {
-		this.contextRunner.withBean("a", Named.class)
-			.withBean("b", Named.class)
+		this.contextRunner.withBean("a", this.named)
+			.withBean("b", this.named)
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
 				.isInstanceOf(InvalidUsageException.class)
 				.hasMessageContaining("another bean of its class"));
@@ -116,22 +142,24 @@ class DurableScheduleRejectionTests {
 	@Test
 	void sameNameInAnotherElection() {
 		this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true")
-			.withBean(Named.class)
-			.withBean(NamedInReports.class)
+			.withBean(this.named)
+			.withBean(job().with(annotation(LeaderOnly.class).define("value", "reports"),
+					nightly().define("name", "report")))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
 	void firesThatCannotBeRecorded() throws Exception {
 		DurableSchedules schedules = new DurableSchedules(null, null);
-		DurableJob job = schedules.find(Named.class.getDeclaredMethod("run"), Named.class, "Method 'run'");
+		DurableJob job = schedules.find(this.named.getDeclaredMethod("run"), this.named, "Method 'run'");
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> schedules.register(job, "default"))
 			.withMessageContaining("spring-boot-starter-jdbc");
 	}
 
 	@Test
 	void publisherIsAcceptedOutsideTheTransaction() {
-		this.contextRunner.withBean(PublisherBefore.class).run((context) -> assertThat(context).hasNotFailed());
+		this.contextRunner.withBean(job().returning(Mono.class).with(nightly().define("claim", Claim.BEFORE)))
+			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
@@ -142,12 +170,16 @@ class DurableScheduleRejectionTests {
 				.hasMessageContaining("not positive"));
 	}
 
-	static class NoCron {
+	static AnnotationDescription.Builder nightly() {
+		return durable().define("cron", "0 0 2 * * *");
+	}
 
-		@DurableSchedule
-		void run() {
-		}
+	private static AnnotationDescription.Builder durable() {
+		return annotation(DurableSchedule.class);
+	}
 
+	private static Arguments rejected(Class<?> type, String description, String action) {
+		return Arguments.of(type, description, action);
 	}
 
 	interface Reports {
@@ -161,247 +193,6 @@ class DurableScheduleRejectionTests {
 
 		@Override
 		public void run() {
-		}
-
-	}
-
-	static class TwoElections {
-
-		@LeaderOnly
-		@DurableSchedule(cron = "0 0 2 * * *", election = "reports")
-		void run() {
-		}
-
-	}
-
-	static class Attempts {
-
-		@DurableSchedule(cron = "0 0 2 * * *", attempts = 0)
-		void run() {
-		}
-
-	}
-
-	static class NotScheduled {
-
-		@LeaderOnly
-		@DurableSchedule
-		void run() {
-		}
-
-	}
-
-	static class FixedRate {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(fixedRate = 1000)
-		void run() {
-		}
-
-	}
-
-	static class FixedDelay {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(fixedDelayString = "1s")
-		void run() {
-		}
-
-	}
-
-	static class CronAndDelay {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		@Scheduled(fixedDelay = 1000)
-		void run() {
-		}
-
-	}
-
-	static class Parameters {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		void run(String argument) {
-		}
-
-	}
-
-	static class RunOnGrant {
-
-		@LeaderOnly(runOnGrant = true)
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class Primitive {
-
-		@LeaderOnly(policy = LeaderOnly.NotLeaderPolicy.REJECT)
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		int run() {
-			return 0;
-		}
-
-	}
-
-	static class Publisher {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		Mono<Void> run() {
-			return Mono.empty();
-		}
-
-	}
-
-	static class PublisherBefore {
-
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.BEFORE)
-		@Scheduled(cron = "0 0 2 * * *")
-		Mono<Void> run() {
-			return Mono.empty();
-		}
-
-	}
-
-	static class Stage {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		CompletableFuture<Void> run() {
-			return CompletableFuture.completedFuture(null);
-		}
-
-	}
-
-	static class Result {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *")
-		Object run() {
-			return "";
-		}
-
-	}
-
-	static class PlainFuture {
-
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.AFTER)
-		@Scheduled(cron = "0 0 2 * * *")
-		Future<?> run() {
-			return CompletableFuture.completedFuture(null);
-		}
-
-	}
-
-	static class Limit {
-
-		@LeaderOnly
-		@DurableSchedule(misfire = MisfirePolicy.RUN_ALL, limit = 0)
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class Within {
-
-		@LeaderOnly
-		@DurableSchedule(within = "0s")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class NoDuration {
-
-		@LeaderOnly
-		@DurableSchedule(within = "long")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class Placeholder {
-
-		@LeaderOnly
-		@DurableSchedule(name = "${missing}")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class Cron {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "now and then")
-		void run() {
-		}
-
-	}
-
-	static class Never {
-
-		@DurableSchedule(cron = "0 0 0 30 2 *")
-		void run() {
-		}
-
-	}
-
-	static class Zone {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *", zone = "Nowhere")
-		void run() {
-		}
-
-	}
-
-	static class Named {
-
-		@LeaderOnly
-		@DurableSchedule(name = "report")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class AlsoNamed {
-
-		@LeaderOnly
-		@DurableSchedule(name = "${reports.name:report}")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
-		}
-
-	}
-
-	static class NamedInReports {
-
-		@LeaderOnly("reports")
-		@DurableSchedule(name = "report")
-		@Scheduled(cron = "0 0 2 * * *")
-		void run() {
 		}
 
 	}
