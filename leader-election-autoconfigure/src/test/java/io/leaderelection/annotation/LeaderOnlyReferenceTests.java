@@ -20,6 +20,7 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -38,18 +39,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.ProxyFactoryBean;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.annotation.Lookup;
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.AbstractFactoryBean;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.InstantiationAwareBeanPostProcessor;
-import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.BeanDefinitionRegistryPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.WebApplicationType;
@@ -59,14 +57,11 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
@@ -80,6 +75,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -100,63 +96,170 @@ class LeaderOnlyReferenceTests {
 
 	@ParameterizedTest
 	@MethodSource
-	void guarded(Class<?> application, Consumer<ApplicationContext> call) {
-		try (ConfigurableApplicationContext context = run(application)) {
+	void guarded(Beans beans, Consumer<ApplicationContext> call) {
+		try (ConfigurableApplicationContext context = application(beans).run()) {
 			call.accept(context);
 			assertThat(calls).hasValue(0);
 		}
 	}
 
 	static Stream<Arguments> guarded() {
-		return Stream.of(way(Plain.class), way(LazySelf.class), way(ProviderOfSelf.class), way(LookedUpSelf.class),
-				way(DependencyOfOrderedPostProcessor.class), way(DependencyOfPriorityOrderedPostProcessor.class),
-				way(PrototypeOfPostProcessor.class), way(ProductOfPostProcessor.class),
-				way(ConfigurationThatDeclaresPostProcessor.class), way(Product.class), way(Prototype.class),
-				way(Scoped.class), way(ProxyFactoryProduct.class), way(BeanMethodCall.class), way(InnerBean.class),
-				way(WrappedAfterwards.class), way(ByMethodName.class),
-				way(Plain.class, (context) -> context.getAutowireCapableBeanFactory().createBean(Job.class).run()),
-				way(Scoped.class, (context) -> context.getBean("scopedTarget.job", Job.class).run()));
+		return Stream.of(guarded("bean", (context) -> context.register(Plain.class)),
+				guarded("lazy reference to itself",
+						(context) -> context.registerBean("job", SelfJob.class, () -> new SelfJob(null) {
+
+							@Autowired
+							void setSelf(@Lazy SelfJob self) {
+								this.self = self;
+							}
+
+						})),
+				guarded("provider of itself",
+						(context) -> context.registerBean("job", SelfJob.class,
+								() -> new SelfJob(() -> context.getBeanProvider(SelfJob.class).getObject().run()))),
+				guarded("lookup of itself", (context) -> context.registerBean(LookupJob.class)),
+				guarded("dependency of an ordered post-processor", (context) -> {
+					context.registerBean(Job.class);
+					context.registerBean(PostProcessor.class, () -> new PostProcessor(context.getBean(Job.class)));
+				}), guarded("dependency of a post-processor with priority", (context) -> {
+					context.registerBean(Job.class);
+					registerFirstPostProcessor(context);
+				}), guarded("prototype of a post-processor", (context) -> {
+					registerPrototype(context);
+					registerFirstPostProcessor(context);
+				}), guarded("product of a factory, of a post-processor", (context) -> {
+					context.registerBean(JobFactory.class);
+					registerFirstPostProcessor(context);
+				}),
+				guarded("configuration that declares a post-processor",
+						(context) -> context.register(ConfigurationThatDeclaresPostProcessor.class)),
+				guarded("product of a factory", (context) -> {
+					context.registerBean("job", JobFactory.class);
+					registerCaller(context);
+				}), guarded("prototype", (context) -> {
+					registerPrototype(context);
+					registerCaller(context);
+				}), guarded("scoped proxy", (context) -> {
+					context.registerBean("job", ScopedJob.class);
+					registerCaller(context);
+				}), guarded("product of a factory of proxies", (context) -> {
+					context.registerBean("job", ProxyFactoryBean.class,
+							(definition) -> definition.getPropertyValues().add("target", new Job()));
+					registerCaller(context);
+				}), guarded("call of a bean method", (context) -> context.register(BeanMethodCall.class)),
+				guarded("inner bean", (context) -> {
+					RootBeanDefinition holder = new RootBeanDefinition(Holder.class);
+					holder.getPropertyValues().add("job", new RootBeanDefinition(Job.class));
+					context.registerBeanDefinition("caller", holder);
+				}), guarded("bean that is wrapped afterwards", (context) -> {
+					context.registerBean(Wrapper.class);
+					registerRunnable(context);
+				}), guarded("call by the name of the method", (context) -> {
+					context.registerBean(Job.class);
+					context.registerBean(MethodInvokingRunnable.class, () -> {
+						MethodInvokingRunnable runnable = new MethodInvokingRunnable();
+						runnable.setTargetObject(context.getBean(Job.class));
+						runnable.setTargetMethod("run");
+						return runnable;
+					});
+					context.registerBean(Caller.class, () -> context.getBean(MethodInvokingRunnable.class)::run);
+				}), argumentSet("bean that is created on demand", (Beans) (context) -> {
+				}, (Consumer<ApplicationContext>) (
+						context) -> context.getAutowireCapableBeanFactory().createBean(Job.class).run()),
+				argumentSet("target of a scoped proxy",
+						(Beans) (context) -> context.registerBean("job", ScopedJob.class),
+						(Consumer<ApplicationContext>) (context) -> context.getBean("scopedTarget.job", Job.class)
+							.run()));
 	}
 
-	private static Arguments way(Class<?> application) {
-		return way(application, (context) -> context.getBean(Caller.class).call());
-	}
-
-	private static Arguments way(Class<?> application, Consumer<ApplicationContext> call) {
-		return Arguments.of(application, call);
+	private static Arguments guarded(String name, Beans beans) {
+		return argumentSet(name, beans,
+				(Consumer<ApplicationContext>) (context) -> context.getBean(Caller.class).call());
 	}
 
 	@ParameterizedTest
 	@MethodSource
-	void refused(Class<?> application, String description) {
-		Throwable failure = catchThrowable(() -> {
-			try (ConfigurableApplicationContext context = run(application)) {
+	void refused(Beans beans, String description) {
+		assertRefused(catchThrowable(() -> {
+			try (ConfigurableApplicationContext context = application(beans).run()) {
 				context.getBean(Caller.class).call();
 			}
-		});
+		}), description);
 		assertThat(calls).hasValue(0);
-		assertRefused(failure, description);
 	}
 
 	static Stream<Arguments> refused() {
-		return Stream.of(Arguments.of(Self.class, "'job' of class"), Arguments.of(Self.class, "circular reference"),
-				Arguments.of(TransactionalSelf.class, "circular reference"),
-				Arguments.of(TransactionalSelfByInterface.class, "circular reference"),
-				Arguments.of(Cycle.class, "circular reference"),
-				Arguments.of(SelfOnInitialization.class, "circular reference"),
-				Arguments.of(DependencyOfFactoryPostProcessor.class, "without the proxy that guards"),
-				Arguments.of(DependencyOfRegistryPostProcessor.class, "without the proxy that guards"),
-				Arguments.of(WrappedBefore.class, "cannot be guarded"),
-				Arguments.of(ReplacedBefore.class, "its instance of 'java.lang.Thread'"),
-				Arguments.of(Infrastructure.class, "it is an AopInfrastructureBean"));
+		Beans self = (context) -> context.registerBean("job", SelfJob.class, () -> new SelfJob(null) {
+
+			@Autowired
+			void setSelf(SelfJob self) {
+				this.self = self;
+			}
+
+		});
+		return Stream.of(argumentSet("itself, by its name", self, "'job' of class"),
+				argumentSet("itself", self, "circular reference"),
+				argumentSet("itself, with transactions", (Beans) (context) -> {
+					registerTransactions(context);
+					context.registerBean("job", TransactionalSelfJob.class);
+				}, "circular reference"),
+				argumentSet("itself by an interface, with transactions", (Beans) (context) -> {
+					registerTransactions(context);
+					context.registerBean("job", TransferJob.class, () -> new TransferJob() {
+
+						@Override
+						@LeaderOnly
+						public void run() {
+							super.run();
+						}
+
+					});
+				}, "circular reference"), argumentSet("cycle", (Beans) (context) -> {
+					context.registerBean("job", Job.class, () -> new SelfJob(null) {
+
+						@Autowired
+						void setPartner(Partner partner) {
+							this.self = partner.job;
+						}
+
+					});
+					context.registerBean(Partner.class);
+				}, "circular reference"), argumentSet("itself on initialization",
+						(Beans) (context) -> context.registerBean("job", SelfJob.class, () -> new SelfJob(null) {
+
+							@PostConstruct
+							void initialize() {
+								this.self = context.getBean(SelfJob.class);
+							}
+
+						}), "circular reference"),
+				argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
+					context.registerBean("job", Job.class);
+					registerFactoryPostProcessor(context, "job");
+				}, "without the proxy that guards"),
+				argumentSet("dependency of a post-processor of the registry", (Beans) (context) -> {
+					context.registerBean("job", Job.class);
+					context.registerBean(BeanDefinitionRegistryPostProcessor.class, () -> {
+						context.getBean("job");
+						return (registry) -> {
+						};
+					});
+				}, "without the proxy that guards"), argumentSet("bean that was wrapped before", (Beans) (context) -> {
+					context.registerBean(FirstWrapper.class);
+					registerRunnable(context);
+				}, "cannot be guarded"), argumentSet("bean that was replaced before", (Beans) (context) -> {
+					context.registerBean(Replacement.class);
+					registerRunnable(context);
+				}, "its instance of 'java.lang.Thread'"), argumentSet("infrastructure", (Beans) (context) -> {
+					context.registerBean("job", InfrastructureJob.class);
+					registerCaller(context);
+				}, "it is an AopInfrastructureBean"));
 	}
 
 	@Test
 	void existingInstanceIsRefused() {
-		assertRefused(catchThrowable(() -> application(Empty.class)
-			.initializers((context) -> context.getBeanFactory().registerSingleton("existing", new Job()))
-			.run()
-			.close()), "'existing' of class");
+		assertStartRefused(application((context) -> context.getBeanFactory().registerSingleton("existing", new Job())),
+				"'existing' of class");
 	}
 
 	@ParameterizedTest
@@ -164,61 +267,111 @@ class LeaderOnlyReferenceTests {
 			"com.ninjasquad.springmockk.MockkBeans" })
 	void mockOfALibraryIsAcceptedButNoOtherInstance(String mocks) {
 		Job mock = new Job();
-		ApplicationContextInitializer<ConfigurableApplicationContext> initializer = (context) -> {
+		Beans mocked = (context) -> {
 			context.getBeanFactory().registerSingleton("mock", mock);
 			context.getBeanFactory().registerSingleton(mocks, List.of(mock));
 		};
-		application(Empty.class).initializers(initializer).run().close();
-		assertRefused(catchThrowable(() -> application(Empty.class)
-			.initializers(initializer, (context) -> context.getBeanFactory().registerSingleton("existing", new Job()))
-			.run()
-			.close()), "'existing' of class");
+		application(mocked).run().close();
+		assertStartRefused(application((context) -> {
+			mocked.register(context);
+			context.getBeanFactory().registerSingleton("existing", new Job());
+		}), "'existing' of class");
 	}
 
 	@Test
 	void instanceRegisteredLateIsRefused() {
-		assertRefused(catchThrowable(() -> run(LateInstance.class).close()), "'late' of class");
+		assertStartRefused(application((context) -> context.registerBean(SmartLifecycle.class, () -> new Service() {
+
+			@Override
+			public void start() {
+				context.getBeanFactory().registerSingleton("late", new Job());
+			}
+
+		})), "'late' of class");
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { Plain.class, LazyJob.class, ServiceOfFactoryMethod.class })
-	void childContextWithoutGuardIsRefused(Class<?> configuration) {
-		try (ConfigurableApplicationContext parent = run(Empty.class);
-				AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+	@MethodSource
+	void childContextWithoutGuardIsRefused(Beans beans) {
+		try (ConfigurableApplicationContext parent = application((context) -> {
+		}).run(); AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
 			child.setParent(parent);
-			child.register(configuration);
+			beans.register(child);
 			assertRefused(catchThrowable(child::refresh), "is in a context without the starter");
 		}
+	}
+
+	static Stream<Arguments> childContextWithoutGuardIsRefused() {
+		return Stream
+			.of(argumentSet("bean", (Beans) (context) -> context.register(Plain.class)), argumentSet("lazy bean",
+					(Beans) (context) -> context.registerBean(Job.class, (definition) -> definition.setLazyInit(true))),
+					argumentSet("service", (Beans) (context) -> context.register(ServiceOfFactoryMethod.class)));
 	}
 
 	@Test
 	void parentContextWithoutGuardIsRefused() {
 		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(Plain.class)) {
-			assertRefused(catchThrowable(() -> application(Empty.class).parent(parent).run().close()),
-					"is in a context without the starter");
+			assertStartRefused(application((context) -> {
+			}).parent(parent), "is in a context without the starter");
 		}
 	}
 
 	@Test
 	void otherBeansAreNotAffected(CapturedOutput output) {
-		run(StaticFactoryBean.class).close();
+		application((context) -> context.register(StaticFactoryBean.class)).run().close();
 		assertThat(output).doesNotContain("not eligible for getting processed");
 		assertThat(StaticFactoryBean.created).containsExactly("post-processor", "factory");
 	}
 
 	@ParameterizedTest
-	@ValueSource(
-			classes = { ServiceOfFactoryMethod.class, ServiceOfPostProcessor.class, WrappedServiceAfterwards.class })
-	void serviceIsNotStartedByTheContainer(Class<?> application) {
-		run(application).close();
+	@MethodSource
+	void serviceIsNotStartedByTheContainer(Beans beans) {
+		application(beans).run().close();
 		assertThat(calls).hasValue(0);
 	}
 
+	static Stream<Arguments> serviceIsNotStartedByTheContainer() {
+		return Stream.of(
+				argumentSet("factory method", (Beans) (context) -> context.register(ServiceOfFactoryMethod.class)),
+				argumentSet("dependency of a post-processor", (Beans) (context) -> {
+					context.register(ServiceOfFactoryMethod.class);
+					context.registerBean(FirstPostProcessor.class, () -> {
+						context.getBean("service");
+						return new FirstPostProcessor(null);
+					});
+				}), argumentSet("bean that is wrapped afterwards", (Beans) (context) -> {
+					context.registerBean(Wrapper.class);
+					context.registerBean("service", SmartLifecycle.class, AnnotatedService::new);
+				}));
+	}
+
 	@ParameterizedTest
-	@ValueSource(classes = { ServiceWithSelf.class, WrappedServiceBefore.class, ServiceOfFactoryPostProcessor.class })
-	void serviceIsRefused(Class<?> application) {
-		assertRefused(catchThrowable(() -> run(application).close()), "leadership");
+	@MethodSource
+	void serviceIsRefused(Beans beans) {
+		assertStartRefused(application(beans), "leadership");
 		assertThat(calls).hasValue(0);
+	}
+
+	static Stream<Arguments> serviceIsRefused() {
+		return Stream.of(argumentSet("itself", (Beans) (context) -> context.registerBean("service",
+				AnnotatedService.class, () -> new AnnotatedService() {
+
+					@Autowired
+					void setSelf(AnnotatedService self) {
+						self.start();
+					}
+
+				})), argumentSet("bean that was wrapped before", (Beans) (context) -> {
+					context.registerBean(FirstWrapper.class);
+					context.registerBean("service", SmartLifecycle.class, AnnotatedService::new);
+				}), argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
+					context.register(ServiceOfFactoryMethod.class);
+					registerFactoryPostProcessor(context, "service");
+				}));
+	}
+
+	private static void assertStartRefused(SpringApplicationBuilder application, String description) {
+		assertRefused(catchThrowable(() -> application.run().close()), description);
 	}
 
 	private static void assertRefused(@Nullable Throwable failure, String description) {
@@ -227,19 +380,48 @@ class LeaderOnlyReferenceTests {
 			.hasMessageContaining(description);
 	}
 
-	private static ConfigurableApplicationContext run(Class<?> application) {
-		return application(application).run();
-	}
-
-	private static SpringApplicationBuilder application(Class<?> application) {
-		return new SpringApplicationBuilder(Empty.class, application).web(WebApplicationType.NONE)
+	private static SpringApplicationBuilder application(Beans beans) {
+		return new SpringApplicationBuilder(Empty.class).web(WebApplicationType.NONE)
+			.initializers((context) -> beans.register((AnnotationConfigApplicationContext) context))
 			.properties("leader-election.mode=always", "leader-election.candidate=false",
 					"spring.main.allow-circular-references=true", "spring.main.banner-mode=off");
 	}
 
-	private static Runnable wrap(Object job) {
-		return (Runnable) Proxy.newProxyInstance(Job.class.getClassLoader(), new Class<?>[] { Runnable.class },
-				(proxy, method, arguments) -> method.invoke(job, arguments));
+	private static void registerCaller(AnnotationConfigApplicationContext context) {
+		context.registerBean(Caller.class, () -> context.getBean("job", Runnable.class)::run);
+	}
+
+	private static void registerRunnable(AnnotationConfigApplicationContext context) {
+		context.registerBean("job", Runnable.class, Job::new);
+		registerCaller(context);
+	}
+
+	private static void registerPrototype(AnnotationConfigApplicationContext context) {
+		context.registerBean("job", Job.class, (definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE));
+	}
+
+	private static void registerFirstPostProcessor(AnnotationConfigApplicationContext context) {
+		context.registerBean(FirstPostProcessor.class, () -> new FirstPostProcessor(context.getBean(Job.class)));
+	}
+
+	private static void registerFactoryPostProcessor(AnnotationConfigApplicationContext context, String dependency) {
+		context.registerBean(BeanFactoryPostProcessor.class, () -> {
+			context.getBean(dependency);
+			return (beanFactory) -> {
+			};
+		});
+	}
+
+	private static void registerTransactions(AnnotationConfigApplicationContext context) {
+		context.register(Transactions.class);
+		context.registerBean(PlatformTransactionManager.class, () -> mock());
+	}
+
+	/** The beans of an application. */
+	interface Beans {
+
+		void register(AnnotationConfigApplicationContext context);
+
 	}
 
 	interface Caller {
@@ -281,45 +463,15 @@ class LeaderOnlyReferenceTests {
 
 	static class SelfJob extends Job implements Caller {
 
-		@Nullable Job self;
+		@Nullable Runnable self;
+
+		SelfJob(@Nullable Runnable self) {
+			this.self = self;
+		}
 
 		@Override
 		public void call() {
 			this.self.run();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LazySelf {
-
-		@Bean
-		SelfJob job() {
-			return new SelfJob() {
-
-				@Autowired
-				void setSelf(@Lazy SelfJob self) {
-					this.self = self;
-				}
-
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ProviderOfSelf {
-
-		@Bean
-		SelfJob job(ObjectProvider<SelfJob> provider) {
-			return new SelfJob() {
-
-				@Override
-				public void call() {
-					provider.getObject().run();
-				}
-
-			};
 		}
 
 	}
@@ -337,25 +489,8 @@ class LeaderOnlyReferenceTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	@Import(LookupJob.class)
-	static class LookedUpSelf {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Self {
-
-		@Bean
-		SelfJob job() {
-			return new SelfJob() {
-
-				@Autowired
-				void setSelf(SelfJob self) {
-					this.self = self;
-				}
-
-			};
-		}
+	@EnableTransactionManagement
+	static class Transactions {
 
 	}
 
@@ -373,22 +508,6 @@ class LeaderOnlyReferenceTests {
 		@Transactional
 		void run() {
 			calls.incrementAndGet();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableTransactionManagement
-	static class TransactionalSelf {
-
-		@Bean
-		TransactionalSelfJob job() {
-			return new TransactionalSelfJob();
-		}
-
-		@Bean
-		PlatformTransactionManager transactionManager() {
-			return mock();
 		}
 
 	}
@@ -418,30 +537,6 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableTransactionManagement
-	static class TransactionalSelfByInterface {
-
-		@Bean
-		TransferJob job() {
-			return new TransferJob() {
-
-				@Override
-				@LeaderOnly
-				public void run() {
-					super.run();
-				}
-
-			};
-		}
-
-		@Bean
-		PlatformTransactionManager transactionManager() {
-			return mock();
-		}
-
-	}
-
 	static class Partner implements Caller {
 
 		@Autowired
@@ -454,41 +549,12 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Cycle {
+	/** Goes before the guard. */
+	interface First extends PriorityOrdered {
 
-		@Bean
-		Job job() {
-			return new SelfJob() {
-
-				@Autowired
-				void setPartner(Partner partner) {
-					this.self = partner.job;
-				}
-
-			};
-		}
-
-		@Bean
-		Partner partner() {
-			return new Partner();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SelfOnInitialization {
-
-		@Bean
-		SelfJob job(BeanFactory beanFactory) {
-			return new SelfJob() {
-
-				@PostConstruct
-				void initialize() {
-					this.self = beanFactory.getBean(SelfJob.class);
-				}
-
-			};
+		@Override
+		default int getOrder() {
+			return 0;
 		}
 
 	}
@@ -507,62 +573,11 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	record FirstPostProcessor(Runnable job) implements BeanPostProcessor, PriorityOrdered, Caller {
-
-		@Override
-		public int getOrder() {
-			return 0;
-		}
+	record FirstPostProcessor(@Nullable Runnable job) implements BeanPostProcessor, First, Caller {
 
 		@Override
 		public void call() {
 			this.job.run();
-		}
-
-	}
-
-	/** Static, so that a post-processor can depend on it. */
-	static class OneJob {
-
-		@Bean
-		static Job job() {
-			return new Job();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfOrderedPostProcessor extends OneJob {
-
-		@Bean
-		static PostProcessor postProcessor(Job job) {
-			return new PostProcessor(job);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfPriorityOrderedPostProcessor extends OneJob {
-
-		@Bean
-		static FirstPostProcessor postProcessor(Job job) {
-			return new FirstPostProcessor(job);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class PrototypeOfPostProcessor {
-
-		@Bean
-		@Scope("prototype")
-		static Job job() {
-			return new Job();
-		}
-
-		@Bean
-		static FirstPostProcessor postProcessor(Job job) {
-			return new FirstPostProcessor(job);
 		}
 
 	}
@@ -577,67 +592,6 @@ class LeaderOnlyReferenceTests {
 		@Override
 		public Class<?> getObjectType() {
 			return Job.class;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ProductOfPostProcessor {
-
-		@Bean
-		static JobFactory job() {
-			return new JobFactory();
-		}
-
-		@Bean
-		static FirstPostProcessor postProcessor(Job job) {
-			return new FirstPostProcessor(job);
-		}
-
-	}
-
-	record FactoryPostProcessor(Runnable job) implements BeanFactoryPostProcessor, Caller {
-
-		@Override
-		public void postProcessBeanFactory(ConfigurableListableBeanFactory beanFactory) {
-		}
-
-		@Override
-		public void call() {
-			this.job.run();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfFactoryPostProcessor extends OneJob {
-
-		@Bean
-		static FactoryPostProcessor postProcessor(Job job) {
-			return new FactoryPostProcessor(job);
-		}
-
-	}
-
-	record RegistryPostProcessor(Runnable job) implements BeanDefinitionRegistryPostProcessor, Caller {
-
-		@Override
-		public void postProcessBeanDefinitionRegistry(BeanDefinitionRegistry registry) {
-		}
-
-		@Override
-		public void call() {
-			this.job.run();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DependencyOfRegistryPostProcessor extends OneJob {
-
-		@Bean
-		static RegistryPostProcessor postProcessor(Job job) {
-			return new RegistryPostProcessor(job);
 		}
 
 	}
@@ -663,67 +617,8 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Product {
-
-		@Bean
-		JobFactory job() {
-			return new JobFactory();
-		}
-
-		@Bean
-		Caller caller(Job job) {
-			return job::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Prototype {
-
-		@Bean
-		@Scope("prototype")
-		Job job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(Job job) {
-			return job::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Scoped {
-
-		@Bean
-		@Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
-		Job job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(@Qualifier("job") Job job) {
-			return job::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ProxyFactoryProduct {
-
-		@Bean
-		ProxyFactoryBean job() {
-			ProxyFactoryBean factory = new ProxyFactoryBean();
-			factory.setTarget(new Job());
-			return factory;
-		}
-
-		@Bean
-		Caller caller(@Qualifier("job") Object job) {
-			return ((Runnable) job)::run;
-		}
+	@Scope(scopeName = BeanDefinition.SCOPE_PROTOTYPE, proxyMode = ScopedProxyMode.TARGET_CLASS)
+	static class ScopedJob extends Job {
 
 	}
 
@@ -757,112 +652,22 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class InnerBean {
-
-		@Bean
-		static BeanDefinitionRegistryPostProcessor holder() {
-			return new BeanDefinitionRegistryPostProcessor() {
-
-				@Override
-				public void postProcessBeanDefinitionRegistry(BeanDefinitionRegistry registry) {
-					RootBeanDefinition holder = new RootBeanDefinition(Holder.class);
-					holder.getPropertyValues().add("job", new RootBeanDefinition(Job.class));
-					registry.registerBeanDefinition("caller", holder);
-				}
-
-			};
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class WrappedAfterwards {
-
-		@Bean
-		static BeanPostProcessor wrapper() {
-			return new BeanPostProcessor() {
-
-				@Override
-				public Object postProcessAfterInitialization(Object bean, String beanName) {
-					return beanName.equals("job") ? wrap(bean) : bean;
-				}
-
-			};
-		}
-
-		@Bean
-		Runnable job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(Runnable job) {
-			return job::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class WrappedBefore {
-
-		@Bean
-		static FirstWrapper wrapper() {
-			return new FirstWrapper();
-		}
-
-		@Bean
-		Runnable job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(Runnable job) {
-			return job::run;
-		}
-
-	}
-
-	static class FirstWrapper implements BeanPostProcessor, PriorityOrdered {
-
-		@Override
-		public int getOrder() {
-			return 0;
-		}
+	static class Wrapper implements BeanPostProcessor {
 
 		@Override
 		public Object postProcessAfterInitialization(Object bean, String beanName) {
-			return beanName.equals("job") ? wrap(bean) : bean;
+			return Set.of("job", "service").contains(beanName) ? Proxy.newProxyInstance(Job.class.getClassLoader(),
+					new Class<?>[] { (bean instanceof Service) ? SmartLifecycle.class : Runnable.class },
+					(proxy, method, arguments) -> method.invoke(bean, arguments)) : bean;
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class ReplacedBefore {
-
-		@Bean
-		static Replacement wrapper() {
-			return new Replacement();
-		}
-
-		@Bean
-		Runnable job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(Runnable job) {
-			return job::run;
-		}
+	static class FirstWrapper extends Wrapper implements First {
 
 	}
 
-	static class Replacement implements BeanPostProcessor, PriorityOrdered {
-
-		@Override
-		public int getOrder() {
-			return 0;
-		}
+	static class Replacement implements BeanPostProcessor, First {
 
 		@Override
 		public Object postProcessBeforeInitialization(Object bean, String beanName) {
@@ -872,68 +677,6 @@ class LeaderOnlyReferenceTests {
 	}
 
 	static class InfrastructureJob extends Job implements AopInfrastructureBean {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Infrastructure {
-
-		@Bean
-		InfrastructureJob job() {
-			return new InfrastructureJob();
-		}
-
-		@Bean
-		Caller caller(Job job) {
-			return job::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ByMethodName {
-
-		@Bean
-		Job job() {
-			return new Job();
-		}
-
-		@Bean
-		Caller caller(Job job) throws ReflectiveOperationException {
-			MethodInvokingRunnable runnable = new MethodInvokingRunnable();
-			runnable.setTargetObject(job);
-			runnable.setTargetMethod("run");
-			runnable.afterPropertiesSet();
-			return runnable::run;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LazyJob {
-
-		@Bean
-		@Lazy
-		Job job() {
-			return new Job();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LateInstance {
-
-		@Bean
-		Lifecycle registration(ConfigurableListableBeanFactory beanFactory) {
-			return new Service() {
-
-				@Override
-				public void start() {
-					beanFactory.registerSingleton("late", new Job());
-				}
-
-			};
-		}
 
 	}
 
@@ -986,136 +729,20 @@ class LeaderOnlyReferenceTests {
 
 	}
 
+	/** Static, so that a post-processor can depend on it. */
 	@Configuration(proxyBeanMethods = false)
 	static class ServiceOfFactoryMethod {
 
 		@Bean
 		@LeaderOnly
-		SmartLifecycle service() {
-			return new Service();
-		}
-
-	}
-
-	record ServicePostProcessor(SmartLifecycle service) implements BeanPostProcessor, PriorityOrdered {
-
-		@Override
-		public int getOrder() {
-			return 0;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ServiceOfPostProcessor {
-
-		@Bean
-		@LeaderOnly
 		static SmartLifecycle service() {
 			return new Service();
-		}
-
-		@Bean
-		static ServicePostProcessor postProcessor(SmartLifecycle service) {
-			return new ServicePostProcessor(service);
-		}
-
-	}
-
-	record ServiceFactoryPostProcessor(SmartLifecycle service) implements BeanFactoryPostProcessor {
-
-		@Override
-		public void postProcessBeanFactory(ConfigurableListableBeanFactory beanFactory) {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ServiceOfFactoryPostProcessor {
-
-		@Bean
-		@LeaderOnly
-		static SmartLifecycle service() {
-			return new Service();
-		}
-
-		@Bean
-		static ServiceFactoryPostProcessor postProcessor(@Qualifier("service") SmartLifecycle service) {
-			return new ServiceFactoryPostProcessor(service);
 		}
 
 	}
 
 	@LeaderOnly
 	static class AnnotatedService extends Service {
-
-	}
-
-	static class ServiceWrapper implements BeanPostProcessor {
-
-		@Override
-		public Object postProcessAfterInitialization(Object bean, String beanName) {
-			return beanName.equals("service")
-					? Proxy.newProxyInstance(Service.class.getClassLoader(), new Class<?>[] { SmartLifecycle.class },
-							(proxy, method, arguments) -> method.invoke(bean, arguments))
-					: bean;
-		}
-
-	}
-
-	static class FirstServiceWrapper extends ServiceWrapper implements PriorityOrdered {
-
-		@Override
-		public int getOrder() {
-			return 0;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class WrappedServiceBefore {
-
-		@Bean
-		static FirstServiceWrapper wrapper() {
-			return new FirstServiceWrapper();
-		}
-
-		@Bean
-		SmartLifecycle service() {
-			return new AnnotatedService();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class WrappedServiceAfterwards {
-
-		@Bean
-		static ServiceWrapper wrapper() {
-			return new ServiceWrapper();
-		}
-
-		@Bean
-		SmartLifecycle service() {
-			return new AnnotatedService();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ServiceWithSelf {
-
-		@Bean
-		AnnotatedService service() {
-			return new AnnotatedService() {
-
-				@Autowired
-				void setSelf(AnnotatedService self) {
-					self.start();
-				}
-
-			};
-		}
 
 	}
 
