@@ -27,10 +27,8 @@ import java.util.concurrent.CompletableFuture;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,7 +36,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 
-import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -49,30 +46,17 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * {@link Leadership#fence(Connection)} for transactions that Spring does not manage.
  */
 @Tag("ring1")
-class ExplicitFenceTests {
-
-	private static final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private static ConfigurableApplicationContext context;
-
-	private final LeaderElector elector = context.getBean(LeaderElector.class);
+class ExplicitFenceTests extends AbstractFencedTests {
 
 	private Connection connection;
 
 	@BeforeAll
 	static void start() {
-		context = FencedApplication.start(server, FencedApplication.Application.class);
-	}
-
-	@AfterAll
-	static void stop() {
-		SpringApplication.exit(context);
+		start(FencedApplication.Application.class);
 	}
 
 	@BeforeEach
 	void begin() throws Exception {
-		server.execute("DROP TABLE IF EXISTS fenced_by_hand; CREATE TABLE fenced_by_hand (id int)");
-		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
 		this.connection = server.connect();
 		this.connection.setAutoCommit(false);
 		insert();
@@ -87,25 +71,25 @@ class ExplicitFenceTests {
 	void commitsWhileTheTermLasts() throws SQLException {
 		leadership().fence(this.connection);
 		this.connection.commit();
-		assertThat(rows()).isEqualTo("1");
+		assertThat(rows()).isOne();
 	}
 
 	@Test
 	void isRefusedAfterTheTerm() throws SQLException {
 		Leadership leadership = leadership();
-		FencedApplication.loseTerm(context, server);
+		loseTerm();
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> leadership.fence(this.connection))
 			.withMessageContaining(leadership.getTerm().toString())
 			.satisfies((ex) -> assertThat(ex.getElection()).isEqualTo("default"));
 		this.connection.rollback();
-		assertThat(rows()).isEqualTo("0");
+		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void isRefusedForTheTermThatCameBefore() throws Exception {
 		Leadership leadership = leadership();
-		FencedApplication.loseTerm(context, server);
-		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		loseTerm();
+		awaitLeadership();
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> leadership.fence(this.connection));
 		this.connection.rollback();
 		leadership().fence(this.connection);
@@ -115,23 +99,23 @@ class ExplicitFenceTests {
 	void holdsUpTheNextTermUntilTheTransactionHasEnded() throws Exception {
 		Leadership before = leadership();
 		before.fence(this.connection);
-		FencedApplication.loseTerm(context, server);
+		loseTerm();
 		Awaitility.await().until(() -> blockedBy() != null && blockedBy().contains(pid(this.connection)));
 		assertThat(this.elector.isLeader()).isFalse();
 		this.connection.commit();
-		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
+		awaitLeadership();
 		assertThat(leadership().getTerm()).isGreaterThan(before.getTerm());
-		assertThat(rows()).isEqualTo("1");
+		assertThat(rows()).isOne();
 	}
 
 	@Test
 	@Tag("ring2")
 	void clientThatStopsDoesNotHoldUpTheNextTermForLongerThanTheLease() throws Exception {
 		leadership().fence(this.connection);
-		FencedApplication.loseTerm(context, server);
+		loseTerm();
 		assertThat(this.elector.awaitLeadership(FencedApplication.LEASE.plusSeconds(10))).isTrue();
 		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> this.connection.commit());
-		assertThat(rows()).isEqualTo("0");
+		assertThat(rows()).isZero();
 	}
 
 	@Test
@@ -139,7 +123,7 @@ class ExplicitFenceTests {
 		Savepoint savepoint = this.connection.setSavepoint();
 		leadership().fence(this.connection);
 		this.connection.rollback(savepoint);
-		FencedApplication.loseTerm(context, server);
+		loseTerm();
 		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30)))
 			.as("the documented limit: nothing delays the next term from here on")
 			.isTrue();
@@ -199,7 +183,7 @@ class ExplicitFenceTests {
 			local.getBean(LeaderElector.class).getLeadership().fence(this.connection);
 			this.connection.commit();
 		}
-		assertThat(rows()).isEqualTo("1");
+		assertThat(rows()).isOne();
 	}
 
 	private Leadership leadership() {
@@ -218,12 +202,8 @@ class ExplicitFenceTests {
 
 	private void insert() throws SQLException {
 		try (Statement statement = this.connection.createStatement()) {
-			statement.execute("INSERT INTO fenced_by_hand VALUES (1)");
+			statement.execute("INSERT INTO fenced_note VALUES (1)");
 		}
-	}
-
-	private static String rows() {
-		return server.query("SELECT count(*) FROM fenced_by_hand").get(0);
 	}
 
 }

@@ -16,7 +16,6 @@
 
 package io.leaderelection.transaction;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -25,10 +24,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import javax.sql.DataSource;
 
-import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipLostException;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
@@ -38,25 +34,24 @@ import jakarta.persistence.Table;
 import jakarta.persistence.Transient;
 import org.hibernate.FlushMode;
 import org.hibernate.Session;
-import org.junit.jupiter.api.AfterAll;
+import org.hibernate.SessionFactory;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.boot.SpringApplication;
-import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.dao.DataIntegrityViolationException;
-import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaSystemException;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
+import org.springframework.orm.jpa.hibernate.HibernateTransactionManager;
 import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -74,59 +69,43 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * writes when the transaction commits: here before the fence.
  */
 @Tag("ring1")
-class FencedJpaTransactionTests {
-
-	private static final PostgreSqlServer server = PostgreSqlServer.shared();
-
-	private static ConfigurableApplicationContext context;
-
-	private final LeaderElector elector = context.getBean(LeaderElector.class);
-
-	private final JdbcClient jdbc = context.getBean(JdbcClient.class);
+class FencedJpaTransactionTests extends AbstractFencedTests {
 
 	private final EntityManager entities = SharedEntityManagerCreator
 		.createSharedEntityManager(context.getBean(EntityManagerFactory.class));
 
-	private final TransactionTemplate transaction = new TransactionTemplate(
-			context.getBean(PlatformTransactionManager.class));
-
 	@BeforeAll
 	static void start() {
-		server.execute("DROP TABLE IF EXISTS fenced_note; CREATE TABLE fenced_note (id int PRIMARY KEY, body text)");
-		context = FencedApplication.start(server, JpaConfiguration.class);
+		start(TwoManagers.class);
 	}
 
-	@AfterAll
-	static void stop() {
-		SpringApplication.exit(context);
-	}
-
-	@BeforeEach
-	void lead() throws Exception {
-		this.transaction.setReadOnly(false);
-		this.jdbc.sql("TRUNCATE fenced_note").update();
-		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
-	}
-
-	@Test
-	void flushAtCommitIsFenced() {
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-			this.entities.persist(new Note(1, "first"));
+	@ParameterizedTest
+	@ValueSource(strings = { "transactionManager", "hibernate" })
+	void flushAtCommitIsFenced(String manager) {
+		this.transaction.setTransactionManager(context.getBean(manager, PlatformTransactionManager.class));
+		inTransaction(() -> {
+			entities(manager).persist(new Note(1, "first"));
 			assertThat(rows()).as("not written before the commit").isZero();
+		});
+		assertThat(rows()).isOne();
+		assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry(manager, Coverage.FENCED);
+		assertRefused(() -> inTransaction(() -> {
+			entities(manager).persist(new Note(2, "second"));
+			loseTerm();
 		}));
 		assertThat(rows()).isOne();
-		assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("transactionManager",
-				Coverage.FENCED);
+	}
+
+	private EntityManager entities(String manager) {
+		return manager.equals("hibernate") ? ((EntityManagerHolder) TransactionSynchronizationManager
+			.getResource(context.getBean(EntityManagerFactory.class).unwrap(SessionFactory.class))).getEntityManager()
+				: this.entities;
 	}
 
 	@Test
-	void nothingIsFlushedAfterTheTerm() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				this.entities.persist(new Note(1, "first"));
-				FencedApplication.loseTerm(context, server);
-			})));
-		assertThat(rows()).isZero();
+	void dataSourceOfHibernateIsFound() {
+		assertThat(TransactionDataSource.of(context.getBean(HibernateTransactionManager.class)))
+			.isSameAs(context.getBean(DataSource.class));
 	}
 
 	@Test
@@ -135,39 +114,35 @@ class FencedJpaTransactionTests {
 				() -> new JdbcTransactionManager(context.getBean(DataSource.class)),
 				(definition) -> definition.setAutowireCandidate(false));
 		TransactionTemplate other = new TransactionTemplate(context.getBean("jdbc", JdbcTransactionManager.class));
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.transaction.executeWithoutResult((status) -> {
-				this.elector.runIfLeader(() -> {
-					this.entities.persist(new Note(1, "first"));
-					other.executeWithoutResult((inner) -> assertThat(rows()).isZero());
-				});
-				FencedApplication.loseTerm(context, server);
-			}));
+		assertRefused(() -> this.transaction.executeWithoutResult((status) -> {
+			this.elector.runIfLeader(() -> {
+				this.entities.persist(new Note(1, "first"));
+				other.executeWithoutResult((inner) -> assertThat(rows()).isZero());
+			});
+			loseTerm();
+		}));
 		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void whatWasFlushedBeforeIsUndoneAfterTheTerm() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				this.entities.persist(new Note(1, "first"));
-				this.entities.flush();
-				FencedApplication.loseTerm(context, server);
-			})));
+		assertRefused(() -> inTransaction(() -> {
+			this.entities.persist(new Note(1, "first"));
+			this.entities.flush();
+			loseTerm();
+		}));
 		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void flushThatFailsIsUndone() {
 		this.jdbc.sql("INSERT INTO fenced_note VALUES (2, 'there')").update();
-		assertThatExceptionOfType(DataIntegrityViolationException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				this.entities.persist(new Note(1, "first"));
-				this.entities.persist(new Note(2, "twice"));
-			})));
+		assertThatExceptionOfType(DataIntegrityViolationException.class).isThrownBy(() -> inTransaction(() -> {
+			this.entities.persist(new Note(1, "first"));
+			this.entities.persist(new Note(2, "twice"));
+		}));
 		assertThat(rows()).isOne();
-		this.elector.runIfLeader(
-				() -> this.transaction.executeWithoutResult((status) -> this.entities.persist(new Note(1, "first"))));
+		inTransaction(() -> this.entities.persist(new Note(1, "first")));
 		assertThat(rows()).isEqualTo(2);
 	}
 
@@ -191,18 +166,17 @@ class FencedJpaTransactionTests {
 	@Test
 	void changesOfAFlushInWhichTheTermEndedAreRefused() {
 		insertFirst();
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> updateFirst("changed", () -> FencedApplication.loseTerm(context, server)));
+		assertRefused(() -> updateFirst("changed", FencedJpaTransactionTests::loseTerm));
 		assertThat(body()).isEqualTo("first");
 	}
 
 	@Test
 	void changesThatAreFlushedByHandOnlyAreNotWritten() {
 		insertFirst();
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			this.entities.unwrap(Session.class).setHibernateFlushMode(FlushMode.MANUAL);
 			this.entities.find(Note.class, 1).body = "changed";
-		}));
+		});
 		assertThat(body()).isEqualTo("first");
 	}
 
@@ -220,25 +194,24 @@ class FencedJpaTransactionTests {
 	void transactionThatIsMarkedForRollbackIsNotFlushed() {
 		insertFirst();
 		AtomicBoolean updated = new AtomicBoolean();
-		assertThatExceptionOfType(UnexpectedRollbackException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				Note note = this.entities.find(Note.class, 1);
-				note.body = "changed";
-				note.whenUpdated = () -> updated.set(true);
-				this.transaction.executeWithoutResult(TransactionStatus::setRollbackOnly);
-			})));
+		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> inTransaction(() -> {
+			Note note = this.entities.find(Note.class, 1);
+			note.body = "changed";
+			note.whenUpdated = () -> updated.set(true);
+			this.transaction.executeWithoutResult(TransactionStatus::setRollbackOnly);
+		}));
 		assertThat(updated).isFalse();
 		assertThat(body()).isEqualTo("first");
 	}
 
 	@Test
 	void transactionWhoseEntityManagerIsClosedCommitsAsItDoesWithoutLeadership() {
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			this.entities.persist(new Note(1, "first"));
 			this.entities.flush();
 			((EntityManagerHolder) TransactionSynchronizationManager
 				.getResource(context.getBean(EntityManagerFactory.class))).getEntityManager().close();
-		}));
+		});
 		assertThat(rows()).isOne();
 	}
 
@@ -264,10 +237,10 @@ class FencedJpaTransactionTests {
 		try {
 			EntityManager second = SharedEntityManagerCreator.createSharedEntityManager(factory.getObject());
 			insertFirst();
-			this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+			inTransaction(() -> {
 				assertThat(second.find(Note.class, 1).body).isEqualTo("first");
 				this.entities.find(Note.class, 1).body = "changed";
-			}));
+			});
 			assertThat(body()).isEqualTo("changed");
 		}
 		finally {
@@ -280,12 +253,11 @@ class FencedJpaTransactionTests {
 	}
 
 	private void updateFirst(String body, Runnable whenUpdated) {
-		boolean ran = this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			Note note = this.entities.find(Note.class, 1);
 			note.body = body;
 			note.whenUpdated = whenUpdated;
-		}));
-		assertThat(ran).isTrue();
+		});
 	}
 
 	private static List<String> sharesOfTheFence() {
@@ -309,10 +281,6 @@ class FencedJpaTransactionTests {
 		return server.query("SELECT body FROM fenced_note WHERE id = 1").get(0);
 	}
 
-	private long rows() {
-		return Long.parseLong(server.query("SELECT count(*) FROM fenced_note").get(0));
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	static class JpaConfiguration {
 
@@ -328,6 +296,18 @@ class FencedJpaTransactionTests {
 		@Bean
 		JpaTransactionManager transactionManager(EntityManagerFactory entityManagerFactory) {
 			return new JpaTransactionManager(entityManagerFactory);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoManagers extends JpaConfiguration {
+
+		@Bean(autowireCandidate = false)
+		HibernateTransactionManager hibernate(EntityManagerFactory factory, DataSource dataSource) {
+			HibernateTransactionManager manager = new HibernateTransactionManager(factory.unwrap(SessionFactory.class));
+			manager.setDataSource(dataSource);
+			return manager;
 		}
 
 	}

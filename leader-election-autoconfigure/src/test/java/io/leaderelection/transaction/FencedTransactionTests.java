@@ -19,28 +19,21 @@ package io.leaderelection.transaction;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.List;
 
-import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
 
-import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.dao.DataAccessException;
@@ -54,7 +47,6 @@ import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -64,39 +56,16 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Spring knows: those that are under way when the term ends must not commit.
  */
 @Tag("ring1")
-class FencedTransactionTests {
-
-	private static final PostgreSqlServer server = PostgreSqlServer.shared();
+class FencedTransactionTests extends AbstractFencedTests {
 
 	private static final AfterFence afterFence = new AfterFence();
 
-	private static ConfigurableApplicationContext context;
-
-	private final LeaderElector elector = context.getBean(LeaderElector.class);
-
 	private final Work work = context.getBean(Work.class);
 
-	private final JdbcClient jdbc = context.getBean(JdbcClient.class);
-
-	private final TransactionTemplate transaction = new TransactionTemplate(
-			context.getBean(PlatformTransactionManager.class));
-
 	@BeforeAll
-	static void start() throws Exception {
-		server.execute("DROP TABLE IF EXISTS fenced; CREATE TABLE fenced (id text)");
-		context = FencedApplication.start(server, WorkConfiguration.class);
+	static void start() {
+		start(WorkConfiguration.class);
 		context.getBean(ConfigurableTransactionManager.class).addListener(afterFence);
-	}
-
-	@AfterAll
-	static void stop() {
-		SpringApplication.exit(context);
-	}
-
-	@BeforeEach
-	void lead() throws Exception {
-		this.jdbc.sql("TRUNCATE fenced").update();
-		assertThat(this.elector.awaitLeadership(Duration.ofSeconds(30))).isTrue();
 	}
 
 	@Test
@@ -109,12 +78,13 @@ class FencedTransactionTests {
 	@Test
 	void doesNotCommitAfterTheTerm() {
 		long before = refused();
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.work.insert("a", this::loseTerm))
+		assertThatExceptionOfType(LeadershipLostException.class)
+			.isThrownBy(() -> this.work.insert("a", FencedTransactionTests::loseTerm))
 			.satisfies((ex) -> assertThat(ex.getTerm()).isNotNull());
 		assertThat(rows()).isZero();
 		assertThat(refused()).isEqualTo(before + 1);
 		assertThat(this.transaction
-			.<Integer>execute((status) -> this.jdbc.sql("INSERT INTO fenced VALUES ('b')").update()))
+			.<Integer>execute((status) -> this.jdbc.sql("INSERT INTO fenced_note VALUES (2, 'b')").update()))
 			.as("the connection is as good as new")
 			.isOne();
 		assertThat(rows()).isOne();
@@ -122,11 +92,11 @@ class FencedTransactionTests {
 
 	@Test
 	void isBoundToTheTermInWhichTheWorkBegan() throws Exception {
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.elector.runIfLeader(() -> {
+		assertRefused(() -> this.elector.runIfLeader(() -> {
 			loseTerm();
 			Awaitility.await().until(this.elector::isLeader);
 			Thread.interrupted();
-			insertInTransaction("a");
+			this.transaction.executeWithoutResult((status) -> insert("a"));
 		}));
 		assertThat(rows()).isZero();
 	}
@@ -135,73 +105,72 @@ class FencedTransactionTests {
 	@EnumSource(Isolation.class)
 	void everyIsolationLevel(Isolation isolation) {
 		this.transaction.setIsolationLevel(isolation.value());
-		this.elector.runIfLeader(() -> insertInTransaction("a"));
+		inTransaction(() -> insert("a"));
 		assertThat(rows()).isOne();
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> lateInsertInTransaction("b"));
+		assertRefused(() -> inTransaction(() -> {
+			insert("b");
+			loseTerm();
+		}));
 		assertThat(rows()).isOne();
 	}
 
 	@Test
 	void newTransactionInsideAnotherHasAFenceOfItsOwn() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				insert("outer");
-				requiringNew().executeWithoutResult((inner) -> insert("inner"));
-				loseTerm();
-			})));
+		assertRefused(() -> inTransaction(() -> {
+			insert("outer");
+			transaction(Propagation.REQUIRES_NEW).executeWithoutResult((inner) -> insert("inner"));
+			loseTerm();
+		}));
 		assertThat(ids()).containsExactly("inner");
 	}
 
 	@Test
 	void outerTransactionIsRefusedAfterItsInnerOne() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				insert("outer");
-				requiringNew().executeWithoutResult((inner) -> {
-					insert("inner");
-					loseTerm();
-				});
-			})));
+		assertRefused(() -> inTransaction(() -> {
+			insert("outer");
+			transaction(Propagation.REQUIRES_NEW).executeWithoutResult((inner) -> {
+				insert("inner");
+				loseTerm();
+			});
+		}));
 		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void savepointsDoNotLoseTheFence() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				insert("outer");
-				nested().executeWithoutResult((inner) -> insert("kept"));
-				loseTerm();
-				nested().executeWithoutResult((inner) -> {
-					insert("undone");
-					inner.setRollbackOnly();
-				});
-			})));
+		assertRefused(() -> inTransaction(() -> {
+			insert("outer");
+			transaction(Propagation.NESTED).executeWithoutResult((inner) -> insert("kept"));
+			loseTerm();
+			transaction(Propagation.NESTED).executeWithoutResult((inner) -> {
+				insert("undone");
+				inner.setRollbackOnly();
+			});
+		}));
 		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void savepointsCommitWhileTheTermLasts() {
 		long before = passed();
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			insert("outer");
-			nested().executeWithoutResult((inner) -> insert("kept"));
-			nested().executeWithoutResult((inner) -> {
+			transaction(Propagation.NESTED).executeWithoutResult((inner) -> insert("kept"));
+			transaction(Propagation.NESTED).executeWithoutResult((inner) -> {
 				insert("undone");
 				inner.setRollbackOnly();
 			});
-		}));
+		});
 		assertThat(ids()).containsExactly("kept", "outer");
 		assertThat(passed()).isEqualTo(before + 1);
 	}
 
 	@Test
 	void workThatJoinsATransactionBindsIt() {
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.transaction.executeWithoutResult((status) -> {
-				this.elector.runIfLeader(() -> insert("a"));
-				loseTerm();
-			}));
+		assertRefused(() -> this.transaction.executeWithoutResult((status) -> {
+			this.elector.runIfLeader(() -> insert("a"));
+			loseTerm();
+		}));
 		assertThat(rows()).isZero();
 	}
 
@@ -219,7 +188,7 @@ class FencedTransactionTests {
 
 	@Test
 	void transactionThatOutlivesItsWorkStaysBound() {
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> {
+		assertRefused(() -> {
 			PlatformTransactionManager manager = context.getBean(PlatformTransactionManager.class);
 			var begun = this.elector.callIfLeader(() -> {
 				var status = manager.getTransaction(this.transaction);
@@ -247,10 +216,10 @@ class FencedTransactionTests {
 	void readOnlyTransactionsAreLeftAlone() {
 		long before = passed() + refused();
 		this.transaction.setReadOnly(true);
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-			rows();
+		inTransaction(() -> {
+			ids();
 			loseTerm();
-		}));
+		});
 		assertThat(passed() + refused()).isEqualTo(before);
 	}
 
@@ -266,9 +235,8 @@ class FencedTransactionTests {
 
 	@Test
 	void whatSynchronizationsWriteIsFencedToo() {
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> this.elector
-			.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> TransactionSynchronizationManager
-				.registerSynchronization(new TransactionSynchronization() {
+		assertRefused(() -> inTransaction(
+				() -> TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
 					@Override
 					public void beforeCommit(boolean readOnly) {
@@ -276,19 +244,19 @@ class FencedTransactionTests {
 						loseTerm();
 					}
 
-				}))));
+				})));
 		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void failedStatementThatWasSwallowedDoesNotCommit() {
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			insert("a");
 			assertThatExceptionOfType(DataAccessException.class)
 				.isThrownBy(() -> this.jdbc.sql("SELECT 1 / 0").query(Integer.class).single());
-		}));
+		});
 		assertThat(rows()).isZero();
-		this.elector.runIfLeader(() -> insertInTransaction("b"));
+		inTransaction(() -> insert("b"));
 		assertThat(ids()).containsExactly("b");
 	}
 
@@ -303,14 +271,14 @@ class FencedTransactionTests {
 
 	private String idleLimitAtCommit(String before) {
 		StringBuilder seen = new StringBuilder();
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			this.jdbc.sql("SELECT set_config('idle_in_transaction_session_timeout', ?, true)")
 				.param(before)
 				.query(String.class)
 				.single();
 			afterFence.action = () -> seen
 				.append(this.jdbc.sql("SHOW idle_in_transaction_session_timeout").query(String.class).single());
-		}));
+		});
 		return seen.toString();
 	}
 
@@ -321,8 +289,7 @@ class FencedTransactionTests {
 			statement.execute("SET application_name = 'psql'");
 			statement.execute("SELECT pg_advisory_lock(" + keys().fence() + ")");
 			for (int i = 0; i < 2; i++) {
-				assertThatExceptionOfType(DataAccessException.class)
-					.isThrownBy(() -> this.elector.runIfLeader(() -> insertInTransaction("a")))
+				assertThatExceptionOfType(DataAccessException.class).isThrownBy(() -> inTransaction(() -> insert("a")))
 					.havingRootCause()
 					.isInstanceOf(SQLException.class)
 					.returns("55P03", (ex) -> ((SQLException) ex).getSQLState())
@@ -332,11 +299,10 @@ class FencedTransactionTests {
 			}
 			assertThat(refused()).isEqualTo(before + 2);
 			assertThat(this.elector.isLeader()).isTrue();
-			assertThatExceptionOfType(LeadershipLostException.class)
-				.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-					insert("b");
-					loseTerm();
-				})));
+			assertRefused(() -> inTransaction(() -> {
+				insert("b");
+				loseTerm();
+			}));
 		}
 		assertThat(rows()).isZero();
 	}
@@ -360,56 +326,20 @@ class FencedTransactionTests {
 						  LANGUAGE sql AS 'SELECT true';
 						""");
 		String hostile = "SET LOCAL search_path = hostile, pg_catalog, public";
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
+		inTransaction(() -> {
 			insert("a");
 			this.jdbc.sql(hostile).update();
+		});
+		assertRefused(() -> inTransaction(() -> {
+			insert("b");
+			loseTerm();
+			this.jdbc.sql(hostile).update();
 		}));
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-				insert("b");
-				loseTerm();
-				this.jdbc.sql(hostile).update();
-			})));
 		assertThat(ids()).containsExactly("a");
 	}
 
-	private void insertInTransaction(String id) {
-		this.transaction.executeWithoutResult((status) -> insert(id));
-	}
-
-	private void lateInsertInTransaction(String id) {
-		this.elector.runIfLeader(() -> this.transaction.executeWithoutResult((status) -> {
-			insert(id);
-			loseTerm();
-		}));
-	}
-
-	private TransactionTemplate requiringNew() {
-		TransactionTemplate template = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
-		template.setPropagationBehavior(Propagation.REQUIRES_NEW.value());
-		return template;
-	}
-
-	private TransactionTemplate nested() {
-		TransactionTemplate template = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
-		template.setPropagationBehavior(Propagation.NESTED.value());
-		return template;
-	}
-
-	private void insert(String id) {
-		this.jdbc.sql("INSERT INTO fenced VALUES (?)").param(id).update();
-	}
-
-	private void loseTerm() {
-		FencedApplication.loseTerm(context, server);
-	}
-
-	private long rows() {
-		return this.jdbc.sql("SELECT count(*) FROM fenced").query(Long.class).single();
-	}
-
 	private List<String> ids() {
-		return this.jdbc.sql("SELECT id FROM fenced ORDER BY id").query(String.class).list();
+		return this.jdbc.sql("SELECT body FROM fenced_note ORDER BY body").query(String.class).list();
 	}
 
 	private static long passed() {
@@ -466,7 +396,7 @@ class FencedTransactionTests {
 		@LeaderOnly
 		@Transactional
 		Integer insert(String id, Runnable beforeReturn) {
-			int rows = this.jdbc.sql("INSERT INTO fenced VALUES (?)").param(id).update();
+			int rows = this.jdbc.sql("INSERT INTO fenced_note (body) VALUES (?)").param(id).update();
 			beforeReturn.run();
 			return rows;
 		}
