@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
@@ -33,7 +34,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
@@ -60,15 +60,11 @@ final class FencedApplication {
 	}
 
 	static ConfigurableApplicationContext start(PostgreSqlServer server, Class<?> configuration, String... properties) {
-		return start(server, null, configuration, properties);
+		return start(server, (application) -> application.sources(configuration), properties);
 	}
 
-	static ConfigurableApplicationContext start(PostgreSqlServer server, ConfigurableApplicationContext parent) {
-		return start(server, parent, Application.class);
-	}
-
-	private static ConfigurableApplicationContext start(PostgreSqlServer server,
-			@Nullable ConfigurableApplicationContext parent, Class<?> configuration, String... properties) {
+	static ConfigurableApplicationContext start(PostgreSqlServer server,
+			UnaryOperator<SpringApplicationBuilder> customizer, String... properties) {
 		Map<String, String> arguments = new LinkedHashMap<>();
 		Stream
 			.concat(Stream.of("spring.application.name=fenced-" + UUID.randomUUID(),
@@ -79,16 +75,14 @@ final class FencedApplication {
 					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
 			.map((property) -> property.split("=", 2))
 			.forEach((property) -> arguments.put(property[0], property[1]));
-		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class, configuration)
+		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class)
 			.web(WebApplicationType.NONE)
 			.registerShutdownHook(false);
-		if (parent != null) {
-			application.parent(parent);
-		}
-		return application.run(arguments.entrySet()
-			.stream()
-			.map((argument) -> "--" + argument.getKey() + "=" + argument.getValue())
-			.toArray(String[]::new));
+		return customizer.apply(application)
+			.run(arguments.entrySet()
+				.stream()
+				.map((argument) -> "--" + argument.getKey() + "=" + argument.getValue())
+				.toArray(String[]::new));
 	}
 
 	/**

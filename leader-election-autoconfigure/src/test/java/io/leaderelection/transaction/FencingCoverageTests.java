@@ -21,7 +21,10 @@ import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 import javax.sql.DataSource;
 
@@ -40,20 +43,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.AbstractFactoryBean;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Lazy;
-import org.springframework.context.annotation.Primary;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -64,7 +67,6 @@ import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.ReactiveTransaction;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecution;
@@ -99,7 +101,7 @@ class FencingCoverageTests {
 
 	private static final PostgreSqlServer server = PostgreSqlServer.shared();
 
-	/** With {@link SecondManager}. */
+	/** With the transaction managers of {@link #secondManager()}. */
 	private static ConfigurableApplicationContext shared;
 
 	@BeforeAll
@@ -108,7 +110,7 @@ class FencingCoverageTests {
 		server.execute("DROP DATABASE IF EXISTS other_database");
 		server.execute("CREATE DATABASE other_database");
 		new JdbcTemplate(dataSource("other_database")).execute("CREATE TABLE covered (id int)");
-		shared = start(SecondManager.class);
+		shared = start(secondManager());
 	}
 
 	@AfterAll
@@ -127,14 +129,12 @@ class FencingCoverageTests {
 		awaitCoverage(shared, Map.of("transactionManager", Coverage.FENCED, "second", Coverage.FENCED));
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
 		awaitLeader(shared);
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> insertLate(shared, "transactionManager"));
-		assertThat(rows(server.database())).isZero();
+		assertFenced(shared, "transactionManager");
 	}
 
 	@Test
 	void anotherDatabaseIsNotFencedAndSaidSo(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start(OtherDatabase.class)) {
+		try (ConfigurableApplicationContext context = start(otherDatabase())) {
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED, "other", Coverage.OTHER_DATABASE));
 			// Logged after the coverage has changed
 			Awaitility.await()
@@ -151,7 +151,7 @@ class FencingCoverageTests {
 	@Test
 	void anotherDatabaseIsAnErrorWhereFencingIsRequired(CapturedOutput output) {
 		assertThatExceptionOfType(Exception.class)
-			.isThrownBy(() -> start(OtherDatabase.class, "leader-election.fencing=required").close());
+			.isThrownBy(() -> start(otherDatabase(), "leader-election.fencing=required").close());
 		assertThat(output).contains("leader-election.fencing")
 			.contains("'other' are not fenced: not on the election database")
 			.contains("set leader-election.fencing=auto");
@@ -159,7 +159,7 @@ class FencingCoverageTests {
 
 	@Test
 	void sameDatabaseIsEnoughWhereFencingIsRequired() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=required")) {
+		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=required")) {
 			assertThat(context.getBean(TransactionFencing.class).coverage())
 				.containsOnly(Map.entry("transactionManager", Coverage.FENCED), Map.entry("second", Coverage.FENCED));
 		}
@@ -167,14 +167,14 @@ class FencingCoverageTests {
 
 	@Test
 	void routedTransactionsAreInspectedOneByOne() {
-		Routed.database = "other_database";
-		try (ConfigurableApplicationContext context = start(Routed.class)) {
+		AtomicReference<String> database = new AtomicReference<>("other_database");
+		try (ConfigurableApplicationContext context = start(routed(database))) {
 			awaitCoverage(context, "routed", Coverage.OTHER_DATABASE);
 			int before = rows("other_database");
 			insertLate(context, "routed");
 			assertThat(rows("other_database")).isEqualTo(before + 1);
 			awaitLeader(context);
-			Routed.database = "own";
+			database.set("own");
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "routed"));
 			awaitLeader(context);
 			insert(context, "routed");
@@ -184,11 +184,11 @@ class FencingCoverageTests {
 
 	@Test
 	void routedTransactionElsewhereIsRefusedWhereFencingIsRequired() {
-		Routed.database = "own";
-		try (ConfigurableApplicationContext context = start(Routed.class, "leader-election.fencing=required")) {
+		AtomicReference<String> database = new AtomicReference<>("own");
+		try (ConfigurableApplicationContext context = start(routed(database), "leader-election.fencing=required")) {
 			awaitLeader(context);
 			int before = rows("other_database");
-			Routed.database = "other_database";
+			database.set("other_database");
 			assertThatIllegalStateException().isThrownBy(() -> insert(context, "routed"))
 				.withMessageContaining("leader-election.fencing=required")
 				.withMessageContaining("'routed'");
@@ -198,7 +198,7 @@ class FencingCoverageTests {
 
 	@Test
 	void reactiveTransactionsAreNotFencedAndSaidSo(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start(Reactive.class)) {
+		try (ConfigurableApplicationContext context = start(reactive())) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("reactive",
 					Coverage.REACTIVE);
 			assertThat(output).contains("Transactions of 'reactive' in leader work are not fenced: reactive");
@@ -208,14 +208,14 @@ class FencingCoverageTests {
 	@Test
 	void reactiveTransactionsAreAnErrorWhereFencingIsRequired(CapturedOutput output) {
 		assertThatExceptionOfType(Exception.class)
-			.isThrownBy(() -> start(Reactive.class, "leader-election.fencing=required").close());
+			.isThrownBy(() -> start(reactive(), "leader-election.fencing=required").close());
 		assertThat(output).contains("'reactive' are not fenced: reactive");
 		assertThat(output.toString().split("Transactions of 'reactive'")[1]).doesNotContain("Acquired leadership");
 	}
 
 	@Test
 	void lazyTransactionManagerIsAnErrorWhereFencingIsRequired() {
-		try (ConfigurableApplicationContext context = start(Reactive.class, "leader-election.fencing=required",
+		try (ConfigurableApplicationContext context = start(reactive(), "leader-election.fencing=required",
 				"spring.main.lazy-initialization=true")) {
 			assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.getBean("reactive"))
 				.withMessageContaining("'reactive' are not fenced: reactive");
@@ -225,7 +225,8 @@ class FencingCoverageTests {
 	@Test
 	void transactionManagerOfAParentContextIsNotFencedAndSaidSo() {
 		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(ParentContext.class);
-				ConfigurableApplicationContext context = FencedApplication.start(server, parent)) {
+				ConfigurableApplicationContext context = FencedApplication.start(server,
+						(application) -> application.parent(parent))) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("ofParent",
 					Coverage.NOT_REGISTERED);
 		}
@@ -234,17 +235,17 @@ class FencingCoverageTests {
 	@Test
 	void transactionManagerOfAChildContextIsFenced() {
 		TransactionFencing fencing = shared.getBean(TransactionFencing.class);
-		String name = "ofParent of " + child(shared, ParentContext.class, (context) -> {
-			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "ofParent"));
-			assertThat(rows(server.database())).isZero();
-			awaitLeader(context);
-			insert(context, "ofParent");
-			assertThat(fencing.coverage()).containsEntry("ofParent of " + context.getId(), Coverage.FENCED);
-		});
+		String name = "ofParent of "
+				+ child(shared, manager("ofParent", () -> dataSource(server.database())), (context) -> {
+					assertFenced(context, "ofParent");
+					awaitLeader(context);
+					insert(context, "ofParent");
+					assertThat(fencing.coverage()).containsEntry("ofParent of " + context.getId(), Coverage.FENCED);
+				});
 		assertThat(fencing.coverage()).doesNotContainKey(name);
-		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=required")) {
+		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=required")) {
 			assertThatExceptionOfType(InvalidUsageException.class)
-				.isThrownBy(() -> child(context, Reactive.class, (child) -> {
+				.isThrownBy(() -> child(context, reactive(), (child) -> {
 				}))
 				.withMessageContaining("'reactive of ")
 				.withMessageContaining("are not fenced: reactive");
@@ -254,19 +255,18 @@ class FencingCoverageTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Replaced.class, EarlyProduct.class })
 	void transactionManagerWhoseCreationIsNotSeenIsFenced(Class<?> configuration) {
-		try (ConfigurableApplicationContext context = start(configuration)) {
-			assertThatExceptionOfType(LeadershipLostException.class)
-				.isThrownBy(() -> insertLate(context, "transactionManager"));
-			assertThat(rows(server.database())).isZero();
+		try (ConfigurableApplicationContext context = FencedApplication.start(server, configuration)) {
+			awaitLeader(context);
+			assertFenced(context, "transactionManager");
 			awaitCoverage(context, Map.of("transactionManager", Coverage.FENCED));
 		}
 	}
 
-	private static String child(ConfigurableApplicationContext parent, Class<?> configuration,
+	private static String child(ConfigurableApplicationContext parent, Consumer<GenericApplicationContext> beans,
 			Consumer<ConfigurableApplicationContext> test) {
 		try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
 			context.setParent(parent);
-			context.register(configuration);
+			beans.accept(context);
 			context.refresh();
 			test.accept(context);
 			return context.getId();
@@ -277,7 +277,7 @@ class FencingCoverageTests {
 	void transactionsOfAManagerWithoutSynchronizationsAreFenced() {
 		withoutSynchronizations((manager) -> assertThatExceptionOfType(LeadershipLostException.class)
 			.isThrownBy(() -> insertLate(shared, "second")));
-		assertThat(rows(server.database())).isZero();
+		assertThat(rows()).isZero();
 	}
 
 	@Test
@@ -287,7 +287,7 @@ class FencingCoverageTests {
 				work(manager.getDataSource());
 				FencedApplication.loseTerm(shared, server);
 			})));
-		assertThat(rows(server.database())).isZero();
+		assertThat(rows()).isZero();
 	}
 
 	@Test
@@ -299,7 +299,7 @@ class FencingCoverageTests {
 				new TransactionTemplate(second).executeWithoutResult((inner) -> work(shared.getBean(DataSource.class)));
 				FencedApplication.loseTerm(shared, server);
 			}));
-		assertThat(rows(server.database())).isZero();
+		assertThat(rows()).isZero();
 	}
 
 	@Test
@@ -337,34 +337,36 @@ class FencingCoverageTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
-	void driverOfAnotherClassLoaderIsFenced(String store) {
-		OtherClassLoader.identifiable = true;
-		try (ConfigurableApplicationContext context = start(OtherClassLoader.class, "leader-election.store=" + store,
+	void driverOfAnotherClassLoaderIsFenced(String store) throws Exception {
+		try (ConfigurableApplicationContext context = start(otherClassLoader(true), "leader-election.store=" + store,
 				"leader-election.initialize-schema=always")) {
 			insert(context, "container");
-			assertThat(rows(server.database())).isOne();
+			assertThat(rows()).isOne();
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "container"));
-			assertThat(rows(server.database())).isOne();
+			assertThat(rows()).isOne();
 			awaitCoverage(context, "container", Coverage.FENCED);
 		}
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
-	void databaseThatCannotBeIdentifiedIsRefused(String store) {
-		OtherClassLoader.identifiable = false;
-		try (ConfigurableApplicationContext context = start(OtherClassLoader.class, "leader-election.store=" + store,
+	void databaseThatCannotBeIdentifiedIsRefused(String store) throws Exception {
+		try (ConfigurableApplicationContext context = start(otherClassLoader(false), "leader-election.store=" + store,
 				"leader-election.initialize-schema=always")) {
 			assertThatExceptionOfType(DataAccessException.class).isThrownBy(() -> insertLate(context, "container"))
 				.havingRootCause()
 				.withMessage("unidentifiable");
-			assertThat(rows(server.database())).isZero();
+			assertThat(rows()).isZero();
 		}
 	}
 
 	@Test
 	void anotherKindOfDatabaseIsLeftAlone() throws SQLException {
-		try (ConfigurableApplicationContext context = start(OtherKind.class)) {
+		Connection connection = mock();
+		given(connection.getAutoCommit()).willReturn(true, false);
+		DataSource dataSource = mock();
+		given(dataSource.getConnection()).willReturn(connection);
+		try (ConfigurableApplicationContext context = start(manager("otherKind", () -> dataSource))) {
 			awaitCoverage(context, "otherKind", Coverage.OTHER_DATABASE);
 			DataSourceTransactionManager manager = context.getBean("otherKind", DataSourceTransactionManager.class);
 			Runnable work = () -> context.getBean(LeaderElector.class)
@@ -373,39 +375,50 @@ class FencingCoverageTests {
 			work.run();
 			for (Throwable unsupported : List.of(new SQLException(), new UnsupportedOperationException(),
 					new AbstractMethodError())) {
-				willThrow(unsupported).given(OtherKind.connection).isWrapperFor(any());
+				willThrow(unsupported).given(connection).isWrapperFor(any());
 				work.run();
 			}
 			for (Throwable unsupported : List.of(new SQLFeatureNotSupportedException(),
 					new UnsupportedOperationException(), new AbstractMethodError())) {
-				willThrow(unsupported).given(OtherKind.connection).getMetaData();
+				willThrow(unsupported).given(connection).getMetaData();
 				work.run();
 			}
-			then(OtherKind.connection).should(times(7)).commit();
-			willThrow(new SQLException()).given(OtherKind.connection).getMetaData();
+			then(connection).should(times(7)).commit();
+			willThrow(new SQLException()).given(connection).getMetaData();
 			assertThatExceptionOfType(DataAccessException.class).as("may be PostgreSQL").isThrownBy(work::run);
-			then(OtherKind.connection).should(times(7)).commit();
-			then(OtherKind.connection).should(never()).prepareStatement(anyString());
+			then(connection).should(times(7)).commit();
+			then(connection).should(never()).prepareStatement(anyString());
 		}
 	}
 
 	@Test
 	void lazyTransactionManagersStayLazy() {
-		try (ConfigurableApplicationContext context = start(LazyManager.class)) {
+		try (ConfigurableApplicationContext context = start(secondManager("lazy", () -> dataSource(server.database()),
+				(definition) -> definition.setLazyInit(true)))) {
 			assertThat(context.getBeanFactory().containsSingleton("lazy")).isFalse();
-			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "lazy"));
-			assertThat(rows(server.database())).isZero();
+			assertFenced(context, "lazy");
 		}
 	}
 
 	@Test
 	void listenersThatCannotBeAddedToAreKept() {
-		try (ConfigurableApplicationContext context = start(FixedListeners.class)) {
+		TransactionExecutionListener listener = new TransactionExecutionListener() {
+
+			@Override
+			public void beforeCommit(TransactionExecution transaction) {
+				throw new TransactionTimedOutException("late");
+			}
+
+		};
+		DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource(server.database()));
+		manager.setTransactionExecutionListeners(List.of(listener));
+		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+		try (ConfigurableApplicationContext context = start(
+				(beans) -> beans.registerBean("fixed", DataSourceTransactionManager.class, () -> manager))) {
 			assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, "fixed"));
 			// Although the cleanup of the connection commits if another listener fails
-			assertThat(rows(server.database())).isZero();
-			assertThat(context.getBean("fixed", DataSourceTransactionManager.class).getTransactionExecutionListeners())
-				.contains(FixedListeners.listener);
+			assertThat(rows()).isZero();
+			assertThat(manager.getTransactionExecutionListeners()).contains(listener);
 		}
 	}
 
@@ -431,27 +444,28 @@ class FencingCoverageTests {
 					}
 
 				})));
-		assertThat(rows(server.database())).isZero();
+		assertThat(rows()).isZero();
 	}
 
 	@Test
 	void dataSourceThatIsReplacedIsFencedToo() {
 		DataSourceTransactionManager manager = shared.getBean("second", DataSourceTransactionManager.class);
 		manager.setDataSource(dataSource(server.database()));
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
-		assertThat(rows(server.database())).isZero();
+		assertFenced(shared, "second");
 	}
 
 	@Test
-	void failureOfAPoolIsThatOfItsTransactionManagerOnly() {
-		try (ConfigurableApplicationContext context = start(FailingPool.class)) {
+	void failureOfAPoolIsThatOfItsTransactionManagerOnly() throws SQLException {
+		DataSource dataSource = mock();
+		given(dataSource.getConnection()).willThrow(new IllegalStateException("No tenant"));
+		try (ConfigurableApplicationContext context = start(secondManager("failing", () -> dataSource))) {
 			awaitCoverage(context, Map.of("failing", Coverage.UNKNOWN, "transactionManager", Coverage.FENCED));
 		}
 	}
 
 	@Test
 	void transactionsWithoutAConnectionAreNotFencedAndSaidSo(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start(WithoutConnection.class)) {
+		try (ConfigurableApplicationContext context = start(withoutConnection())) {
 			awaitCoverage(context, "unbound", Coverage.FENCED);
 			PlatformTransactionManager manager = context.getBean("unbound", PlatformTransactionManager.class);
 			context.getBean(LeaderElector.class)
@@ -461,8 +475,7 @@ class FencingCoverageTests {
 			assertThat(output)
 				.contains("Transactions of 'unbound' in leader work are not fenced: without a DataSource");
 		}
-		try (ConfigurableApplicationContext context = start(WithoutConnection.class,
-				"leader-election.fencing=required")) {
+		try (ConfigurableApplicationContext context = start(withoutConnection(), "leader-election.fencing=required")) {
 			TransactionTemplate joined = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 			assertThatIllegalStateException().isThrownBy(() -> joined
 				.executeWithoutResult((status) -> context.getBean(LeaderElector.class).runIfLeader(() -> {
@@ -475,7 +488,7 @@ class FencingCoverageTests {
 	@Test
 	void unknownValueIsAnErrorThatNamesTheProperty(CapturedOutput output) {
 		assertThatExceptionOfType(Exception.class)
-			.isThrownBy(() -> start(SecondManager.class, "leader-election.fencing=maybe").close());
+			.isThrownBy(() -> start(secondManager(), "leader-election.fencing=maybe").close());
 		assertThat(output).contains("leader-election.fencing").contains("maybe");
 	}
 
@@ -492,7 +505,7 @@ class FencingCoverageTests {
 	void databaseThatIsAvailableLaterIsInspectedLater() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(server)) {
 			proxy.refuse();
-			try (ConfigurableApplicationContext context = FencedApplication.start(server, SecondManager.class,
+			try (ConfigurableApplicationContext context = FencedApplication.start(server, with(secondManager()),
 					"spring.datasource.url=" + server.jdbcUrl(proxy.port()))) {
 				assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("transactionManager",
 						Coverage.UNKNOWN);
@@ -506,18 +519,95 @@ class FencingCoverageTests {
 
 	@Test
 	void nothingIsFencedWhereFencingIsOff() {
-		try (ConfigurableApplicationContext context = start(SecondManager.class, "leader-election.fencing=off")) {
+		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=off")) {
 			assertThat(context.getBean(TransactionFencing.class).coverage()).isEmpty();
 			assertThat(health(context)).doesNotContainKey("fencing");
 			insertLate(context, "second");
-			assertThat(rows(server.database())).isOne();
+			assertThat(rows()).isOne();
 		}
 	}
 
-	private static ConfigurableApplicationContext start(Class<?> configuration, String... properties) {
-		ConfigurableApplicationContext context = FencedApplication.start(server, configuration, properties);
+	private static ConfigurableApplicationContext start(Consumer<GenericApplicationContext> beans,
+			String... properties) {
+		ConfigurableApplicationContext context = FencedApplication.start(server, with(beans), properties);
 		awaitLeader(context);
 		return context;
+	}
+
+	private static UnaryOperator<SpringApplicationBuilder> with(Consumer<GenericApplicationContext> beans) {
+		return (application) -> application
+			.initializers((context) -> beans.accept((GenericApplicationContext) context));
+	}
+
+	private static Consumer<GenericApplicationContext> manager(String name, Supplier<DataSource> dataSource,
+			BeanDefinitionCustomizer... customizers) {
+		return (context) -> context.registerBean(name, DataSourceTransactionManager.class,
+				() -> new DataSourceTransactionManager(dataSource.get()), customizers);
+	}
+
+	/** Beside a primary one, for the data source of the elections. */
+	private static Consumer<GenericApplicationContext> secondManager(String name, Supplier<DataSource> dataSource,
+			BeanDefinitionCustomizer... customizers) {
+		Consumer<GenericApplicationContext> first = (context) -> context.registerBean("transactionManager",
+				JdbcTransactionManager.class, () -> new JdbcTransactionManager(context.getBean(DataSource.class)),
+				(definition) -> definition.setPrimary(true));
+		return first.andThen(manager(name, dataSource, customizers));
+	}
+
+	private static Consumer<GenericApplicationContext> secondManager() {
+		return secondManager("second", () -> new LazyConnectionDataSourceProxy(dataSource(server.database())));
+	}
+
+	private static Consumer<GenericApplicationContext> otherDatabase() {
+		return secondManager("other", () -> dataSource("other_database"));
+	}
+
+	private static Consumer<GenericApplicationContext> routed(AtomicReference<String> database) {
+		AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
+
+			@Override
+			protected Object determineCurrentLookupKey() {
+				return database.get();
+			}
+
+		};
+		routing.setTargetDataSources(
+				Map.of("own", dataSource(server.database()), "other_database", dataSource("other_database")));
+		routing.afterPropertiesSet();
+		return manager("routed", () -> routing);
+	}
+
+	private static Consumer<GenericApplicationContext> reactive() {
+		return (context) -> context.registerBean("reactive", ReactiveTransactionManager.class, () -> mock());
+	}
+
+	private static Consumer<GenericApplicationContext> otherClassLoader(boolean identifiable)
+			throws ReflectiveOperationException {
+		DataSource dataSource = new DelegatingDataSource(server.withOtherClassLoader()) {
+
+			@Override
+			public Connection getConnection() throws SQLException {
+				Connection connection = super.getConnection();
+				return identifiable ? connection : mock(Connection.class, (call) -> {
+					if (call.getMethod().getName().equals("createStatement")) {
+						throw new SQLException("unidentifiable");
+					}
+					return call.getMethod().invoke(connection, call.getArguments());
+				});
+			}
+
+		};
+		return manager("container", () -> dataSource);
+	}
+
+	private static Consumer<GenericApplicationContext> withoutConnection() {
+		return (context) -> context.registerBean("unbound", PlatformTransactionManager.class,
+				() -> new Unbound(context.getBean(DataSource.class)));
+	}
+
+	private static void assertFenced(ConfigurableApplicationContext context, String manager) {
+		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(context, manager));
+		assertThat(rows()).isZero();
 	}
 
 	private static void awaitLeader(ConfigurableApplicationContext context) {
@@ -558,6 +648,10 @@ class FencingCoverageTests {
 			}));
 	}
 
+	private static int rows() {
+		return rows(server.database());
+	}
+
 	private static int rows(String database) {
 		return new JdbcTemplate(dataSource(database)).queryForObject("SELECT count(*) FROM covered", Integer.class);
 	}
@@ -565,101 +659,6 @@ class FencingCoverageTests {
 	private static DataSource dataSource(String database) {
 		return new DriverManagerDataSource(server.jdbcUrl().replaceFirst("/" + server.database() + "$", "/" + database),
 				server.username(), server.password());
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SecondManager {
-
-		@Bean
-		@Primary
-		JdbcTransactionManager transactionManager(DataSource dataSource) {
-			return new JdbcTransactionManager(dataSource);
-		}
-
-		@Bean
-		DataSourceTransactionManager second() {
-			return new DataSourceTransactionManager(new LazyConnectionDataSourceProxy(dataSource(server.database())));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OtherKind {
-
-		private static final Connection connection = mock(Connection.class);
-
-		@Bean
-		DataSourceTransactionManager otherKind() throws SQLException {
-			given(connection.getAutoCommit()).willReturn(true, false);
-			DataSource dataSource = mock(DataSource.class);
-			given(dataSource.getConnection()).willReturn(connection);
-			return new DataSourceTransactionManager(dataSource);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OtherClassLoader {
-
-		private static volatile boolean identifiable;
-
-		@Bean
-		DataSourceTransactionManager container() throws ReflectiveOperationException {
-			return new DataSourceTransactionManager(new DelegatingDataSource(server.withOtherClassLoader()) {
-
-				@Override
-				public Connection getConnection() throws SQLException {
-					Connection connection = super.getConnection();
-					return identifiable ? connection : mock(Connection.class, (call) -> {
-						if (call.getMethod().getName().equals("createStatement")) {
-							throw new SQLException("unidentifiable");
-						}
-						return call.getMethod().invoke(connection, call.getArguments());
-					});
-				}
-
-			});
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LazyManager {
-
-		@Bean
-		@Primary
-		JdbcTransactionManager transactionManager(DataSource dataSource) {
-			return new JdbcTransactionManager(dataSource);
-		}
-
-		@Bean
-		@Lazy
-		DataSourceTransactionManager lazy() {
-			return new DataSourceTransactionManager(dataSource(server.database()));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class FixedListeners {
-
-		private static final TransactionExecutionListener listener = new TransactionExecutionListener() {
-
-			@Override
-			public void beforeCommit(TransactionExecution transaction) {
-				throw new TransactionTimedOutException("late");
-			}
-
-		};
-
-		@Bean
-		DataSourceTransactionManager fixed() {
-			DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource(server.database()));
-			manager.setTransactionExecutionListeners(List.of(listener));
-			manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
-			return manager;
-		}
-
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -716,62 +715,41 @@ class FencingCoverageTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class FailingPool {
+	static class Unbound extends AbstractPlatformTransactionManager implements ResourceTransactionManager {
 
-		@Bean
-		DataSourceTransactionManager failing() throws SQLException {
-			DataSource dataSource = mock(DataSource.class);
-			given(dataSource.getConnection()).willThrow(new IllegalStateException("No tenant"));
-			return new DataSourceTransactionManager(dataSource);
+		private final DataSource dataSource;
+
+		Unbound(DataSource dataSource) {
+			this.dataSource = dataSource;
 		}
 
-		@Bean
-		@Primary
-		JdbcTransactionManager transactionManager(DataSource dataSource) {
-			return new JdbcTransactionManager(dataSource);
+		@Override
+		public Object getResourceFactory() {
+			return this.dataSource;
 		}
 
-	}
+		@Override
+		protected Object doGetTransaction() {
+			return this;
+		}
 
-	@Configuration(proxyBeanMethods = false)
-	static class WithoutConnection {
+		@Override
+		protected void doBegin(Object transaction, TransactionDefinition definition) {
+			TransactionSynchronizationManager.bindResource(this.dataSource, new ResourceHolderSupport() {
+			});
+		}
 
-		@Bean
-		PlatformTransactionManager unbound(DataSource dataSource) {
-			class Unbound extends AbstractPlatformTransactionManager implements ResourceTransactionManager {
+		@Override
+		protected void doCleanupAfterCompletion(Object transaction) {
+			TransactionSynchronizationManager.unbindResource(this.dataSource);
+		}
 
-				@Override
-				public Object getResourceFactory() {
-					return dataSource;
-				}
+		@Override
+		protected void doCommit(DefaultTransactionStatus status) {
+		}
 
-				@Override
-				protected Object doGetTransaction() {
-					return this;
-				}
-
-				@Override
-				protected void doBegin(Object transaction, TransactionDefinition definition) {
-					TransactionSynchronizationManager.bindResource(dataSource, new ResourceHolderSupport() {
-					});
-				}
-
-				@Override
-				protected void doCleanupAfterCompletion(Object transaction) {
-					TransactionSynchronizationManager.unbindResource(dataSource);
-				}
-
-				@Override
-				protected void doCommit(DefaultTransactionStatus status) {
-				}
-
-				@Override
-				protected void doRollback(DefaultTransactionStatus status) {
-				}
-
-			}
-			return new Unbound();
+		@Override
+		protected void doRollback(DefaultTransactionStatus status) {
 		}
 
 	}
@@ -782,72 +760,6 @@ class FencingCoverageTests {
 		@Bean
 		DataSourceTransactionManager ofParent() {
 			return new DataSourceTransactionManager(dataSource(server.database()));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OtherDatabase {
-
-		@Bean
-		@Primary
-		JdbcTransactionManager transactionManager(DataSource dataSource) {
-			return new JdbcTransactionManager(dataSource);
-		}
-
-		@Bean
-		DataSourceTransactionManager other() {
-			return new DataSourceTransactionManager(dataSource("other_database"));
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Routed {
-
-		private static volatile String database = "own";
-
-		@Bean
-		DataSourceTransactionManager routed() {
-			AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
-
-				@Override
-				protected Object determineCurrentLookupKey() {
-					return database;
-				}
-
-			};
-			routing.setTargetDataSources(
-					Map.of("own", dataSource(server.database()), "other_database", dataSource("other_database")));
-			routing.afterPropertiesSet();
-			return new DataSourceTransactionManager(routing);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Reactive {
-
-		@Bean
-		ReactiveTransactionManager reactive() {
-			return new ReactiveTransactionManager() {
-
-				@Override
-				public Mono<ReactiveTransaction> getReactiveTransaction(TransactionDefinition definition) {
-					return Mono.empty();
-				}
-
-				@Override
-				public Mono<Void> commit(ReactiveTransaction transaction) {
-					return Mono.empty();
-				}
-
-				@Override
-				public Mono<Void> rollback(ReactiveTransaction transaction) {
-					return Mono.empty();
-				}
-
-			};
 		}
 
 	}
