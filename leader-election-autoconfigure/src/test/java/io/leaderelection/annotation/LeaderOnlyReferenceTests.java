@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
+import io.leaderelection.annotation.LeaderOnlyRejectionTests.AbstractLifecycle;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import jakarta.annotation.PostConstruct;
 import org.jspecify.annotations.Nullable;
@@ -711,20 +712,11 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	static class Service implements SmartLifecycle {
+	static class Service extends AbstractLifecycle {
 
 		@Override
 		public void start() {
 			calls.incrementAndGet();
-		}
-
-		@Override
-		public void stop() {
-		}
-
-		@Override
-		public boolean isRunning() {
-			return false;
 		}
 
 	}

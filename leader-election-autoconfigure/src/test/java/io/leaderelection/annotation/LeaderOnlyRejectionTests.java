@@ -19,7 +19,6 @@ package io.leaderelection.annotation;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -42,7 +41,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.reactivex.rxjava3.core.Single;
 import jakarta.annotation.PostConstruct;
 import net.bytebuddy.ByteBuddy;
-import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.implementation.StubMethod;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -79,12 +77,13 @@ import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.Ordered;
 import org.springframework.core.OverridingClassLoader;
-import org.springframework.core.ResolvableType;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -94,8 +93,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @ExtendWith(OutputCaptureExtension.class)
 @Tag("ring1")
 class LeaderOnlyRejectionTests {
-
-	private static final String GENERATED = "io.leaderelection.annotation.Generated";
 
 	private static final String MAKE_GUARDABLE = "Make it an instance method that is neither private nor final.";
 
@@ -111,16 +108,23 @@ class LeaderOnlyRejectionTests {
 
 	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
+	private static final Class<?> UNKNOWN_ELECTION = job()
+		.with(annotation(LeaderOnly.class).define("value", "nightly"));
+
+	private static final Class<?> PLACEHOLDER_ELECTION = job()
+		.with(annotation(LeaderOnly.class).define("value", "${app.election}"));
+
 	private final ApplicationContextRunner contextRunner = TestElections.follower();
 
 	static Stream<Arguments> rejections() {
 		return Stream.of(
-				rejected("private method", generated(Modifier.PRIVATE, void.class, String.class),
+				rejected("private method",
+						job().modifiers(Modifier.PRIVATE).taking(String.class).with(LeaderOnly.class),
 						notGuardable("run(String)", "private"), MAKE_GUARDABLE),
-				rejected("static method", generated(Modifier.STATIC, void.class), notGuardable("run()", "static"),
-						MAKE_GUARDABLE),
-				rejected("final method", generated(Modifier.FINAL, void.class), notGuardable("run()", "final"),
-						MAKE_GUARDABLE),
+				rejected("static method", job().modifiers(Modifier.STATIC).with(LeaderOnly.class),
+						notGuardable("run()", "static"), MAKE_GUARDABLE),
+				rejected("final method", job().modifiers(Modifier.FINAL).with(LeaderOnly.class),
+						notGuardable("run()", "final"), MAKE_GUARDABLE),
 				rejected("package-private method of another package", childInAnotherPackage(),
 						"Method 'io.leaderelection.another.Child.run()' is annotated with @LeaderOnly, but is package-private in the package of a superclass: calls to it do not pass the proxy that guards it.",
 						MAKE_GUARDABLE),
@@ -147,18 +151,19 @@ class LeaderOnlyRejectionTests {
 				rejected("method that a superclass without the interface implements", Inherited.class,
 						"Method 'Annotated.run()' is annotated with @LeaderOnly, but 'Inherited' inherits its implementation from 'java.lang.Thread', which does not implement this interface: the annotation does not apply to it.",
 						"Annotate the class, or the method that it inherits."),
-				rejected("primitive result", generated(0, int.class),
+				rejected("primitive result", job().returning(int.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
 				rejected("primitive result in an annotated class", ClassWithPrimitiveResult.class,
 						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
-				rejected("future that cannot be made", generated(0, FutureTask.class),
+				rejected("future that cannot be made", job().returning(FutureTask.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: no instance of this type can be created for a call that is skipped or rejected.",
 						"Return Future, CompletionStage or CompletableFuture."),
-				rejected("result that is worked on later", generated(0, Callable.class),
+				rejected("result that is worked on later", job().returning(Callable.class).with(LeaderOnly.class),
 						deferred("java.util.concurrent.Callable"), RETURN_STAGE),
-				rejected("stream", generated(0, IntStream.class), deferred("java.util.stream.IntStream"), RETURN_STAGE),
+				rejected("stream", job().returning(IntStream.class).with(LeaderOnly.class),
+						deferred("java.util.stream.IntStream"), RETURN_STAGE),
 				rejected("array of publishers", ArrayOfPublishers.class,
 						deferred("reactor.core.publisher.Mono<java.lang.String>[]").replace("Generated",
 								"ArrayOfPublishers"),
@@ -168,32 +173,33 @@ class LeaderOnlyRejectionTests {
 								"ListOfPublishers"),
 						RETURN_STAGE),
 				rejected("publisher within a result",
-						generated(0, ResolvableType.forClassWithGenerics(Optional.class, Mono.class).getType()),
+						job().returning(Optional.class, Mono.class).with(LeaderOnly.class),
 						deferred("java.util.Optional<reactor.core.publisher.Mono>"), RETURN_STAGE),
 				rejected("futures within a result",
-						generated(0,
-								ResolvableType.forClassWithGenerics(List.class, CompletableFuture.class).getType()),
+						job().returning(List.class, CompletableFuture.class).with(LeaderOnly.class),
 						deferred("java.util.List<java.util.concurrent.CompletableFuture>"), RETURN_STAGE),
 				rejected("publisher that cannot be made",
-						generated(leaderOnly().define("policy", NotLeaderPolicy.REJECT), 0, SubmissionPublisher.class),
+						job().returning(SubmissionPublisher.class)
+							.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT)),
 						unknownPublisher("Generated"), RETURN_PUBLISHER),
 				rejected("publisher that cannot be made behind a type variable", GenericUnknownPublisher.class,
 						unknownPublisher("GenericUnknownPublisher"), RETURN_PUBLISHER),
-				rejected("publisher that cannot be empty", generated(0, Single.class),
+				rejected("publisher that cannot be empty", job().returning(Single.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: this type has no empty value for a skipped call.",
 						"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)."),
-				rejected("suspend function", generated(0, Object.class, String.class, continuation()),
+				rejected("suspend function", suspendFunction(),
 						"Method 'Generated.run(String, Continuation)' is guarded by @LeaderOnly, but is a suspend function: the work after its first suspension can only be guarded with Reactor.",
 						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."),
 				rejected("runOnGrant with parameters",
-						generated(leaderOnly().define("runOnGrant", true), 0, void.class, String.class),
+						job().taking(String.class).with(annotation(LeaderOnly.class).define("runOnGrant", true)),
 						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("runOnGrant on a class", RunOnGrantClass.class,
 						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only.",
 						"Annotate the methods that should run when leadership is granted."),
 				rejected("runOnGrant in a prototype",
-						(runner) -> withBean(runner, generated(leaderOnly().define("runOnGrant", true), 0, void.class),
+						(runner) -> withBean(runner,
+								job().with(annotation(LeaderOnly.class).define("runOnGrant", true)),
 								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
 						"Method 'Generated.run()' runs when leadership is granted (runOnGrant), but bean 'rejected' is not a singleton: there is no single instance to call.",
 						"Move the method to a singleton."),
@@ -202,8 +208,8 @@ class LeaderOnlyRejectionTests {
 				rejected("aware method", AnnotatedAware.class, callback("AnnotatedAware.setBeanName(String)"),
 						MOVE_WORK),
 				rejected("destroy method", AnnotatedDestroy.class, callback("AnnotatedDestroy.destroy()"), MOVE_WORK),
-				rejected("post-construct method", AnnotatedPostConstruct.class,
-						callback("AnnotatedPostConstruct.init()"), MOVE_WORK),
+				rejected("post-construct method", job().with(LeaderOnly.class, PostConstruct.class),
+						callback("Generated.run()"), MOVE_WORK),
 				rejected("init method of a bean definition",
 						(runner) -> withBean(runner, WithMethod.class,
 								(definition) -> definition.setInitMethodName("run")),
@@ -211,11 +217,12 @@ class LeaderOnlyRejectionTests {
 				rejected("toString", AnnotatedToString.class,
 						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of Object.",
 						MOVE_WORK),
-				rejected("listener of a revocation", AnnotatedRevokedListener.class,
-						"Method 'AnnotatedRevokedListener.revoked(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of leadership: it would never be called.",
+				rejected("listener of a revocation",
+						job().taking(LeadershipRevokedEvent.class).with(LeaderOnly.class, EventListener.class),
+						"Method 'Generated.run(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of leadership: it would never be called.",
 						MOVE_WORK),
-				rejected("bean method", AnnotatedBeanMethod.class,
-						"Method 'AnnotatedBeanMethod.value()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the methods of that bean can be guarded.",
+				rejected("bean method", job().returning(String.class).with(LeaderOnly.class, Bean.class),
+						"Method 'Generated.run()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the methods of that bean can be guarded.",
 						MOVE_WORK),
 				rejected("annotated class with methods that no proxy intercepts", ClassWithFinalMethods.class,
 						"Class 'ClassWithFinalMethods' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), 'staticScheduled' (static).",
@@ -223,14 +230,13 @@ class LeaderOnlyRejectionTests {
 				rejected("annotated class with nothing to guard", NothingToGuard.class,
 						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that can be guarded.",
 						"Annotate the methods that are leader work. The annotation of a class does not cover methods that the container calls to initialize and destroy a bean, nor those that a framework declares."),
-				rejected("unknown election", UnknownElection.class, unknownElection("UnknownElection", "nightly"),
+				rejected("unknown election", UNKNOWN_ELECTION, unknownElection("nightly"),
 						configureElection("nightly")),
 				rejected("unknown election after a placeholder",
-						(runner) -> runner.withPropertyValues("app.election=weekly")
-							.withBean(PlaceholderElection.class),
-						unknownElection("PlaceholderElection", "weekly"), configureElection("weekly")),
-				rejected("unresolvable placeholder", PlaceholderElection.class,
-						"Method 'PlaceholderElection.run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: Could not resolve placeholder 'app.election' in value \"${app.election}\"",
+						(runner) -> runner.withPropertyValues("app.election=weekly").withBean(PLACEHOLDER_ELECTION),
+						unknownElection("weekly"), configureElection("weekly")),
+				rejected("unresolvable placeholder", PLACEHOLDER_ELECTION,
+						"Method 'Generated.run()' is guarded by @LeaderOnly for the election '${app.election}', which cannot be resolved: Could not resolve placeholder 'app.election' in value \"${app.election}\"",
 						"Set the property that the placeholder names, or give the placeholder a default."));
 	}
 
@@ -263,7 +269,7 @@ class LeaderOnlyRejectionTests {
 
 	@Test
 	void unknownElectionOfLazyBeanIsRejected() {
-		withBean(this.contextRunner, UnknownElection.class, (definition) -> definition.setLazyInit(true))
+		withBean(this.contextRunner, UNKNOWN_ELECTION, (definition) -> definition.setLazyInit(true))
 			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
 				.endsWith("which does not exist."));
 	}
@@ -286,9 +292,9 @@ class LeaderOnlyRejectionTests {
 
 	@Test
 	void rejectionHasTheFullNameOfTheClass() {
-		withBean(this.contextRunner, UnknownElection.class, (definition) -> {
+		withBean(this.contextRunner, UNKNOWN_ELECTION, (definition) -> {
 		}).run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-			.contains(UnknownElection.class.getName()));
+			.contains(UNKNOWN_ELECTION.getName()));
 	}
 
 	static void assertRejectedWhenCreated(AssertableApplicationContext context, Class<?> type, String description) {
@@ -442,8 +448,8 @@ class LeaderOnlyRejectionTests {
 				+ "initialize, manage or destroy the bean.";
 	}
 
-	private static String unknownElection(String type, String election) {
-		return "Method '" + type + ".run()' is guarded by @LeaderOnly for the election '" + election
+	private static String unknownElection(String election) {
+		return "Method 'Generated.run()' is guarded by @LeaderOnly for the election '" + election
 				+ "', which does not exist.";
 	}
 
@@ -470,40 +476,13 @@ class LeaderOnlyRejectionTests {
 			.replaceAll("Generated\\d+", "Generated");
 	}
 
-	private static AnnotationDescription.Builder leaderOnly() {
-		return AnnotationDescription.Builder.ofType(LeaderOnly.class);
-	}
-
-	private static Class<?> generated(int modifiers, Type resultType, Class<?>... parameterTypes) {
-		return generated(leaderOnly(), modifiers, resultType, parameterTypes);
-	}
-
-	/**
-	 * Generate a class with one annotated method.
-	 */
-	private static Class<?> generated(AnnotationDescription.Builder leaderOnly, int modifiers, Type resultType,
-			Class<?>... parameterTypes) {
-		Class<?> last = (parameterTypes.length > 0) ? parameterTypes[parameterTypes.length - 1]
-				: ResolvableType.forType(resultType).toClass();
-		ClassLoader parent = last.getClassLoader();
-		return new ByteBuddy().subclass(Object.class)
-			.name(GENERATED)
-			.defineMethod("run", resultType, modifiers)
-			.withParameters(parameterTypes)
-			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(leaderOnly.build())
-			.make()
-			.load((parent != null) ? parent : LeaderOnlyRejectionTests.class.getClassLoader())
-			.getLoaded();
-	}
-
 	private static Class<?> childInAnotherPackage() {
 		Class<?> parent = new ByteBuddy().subclass(Object.class)
 			.name("io.leaderelection.other.Parent")
 			.modifiers(Modifier.PUBLIC)
 			.defineMethod("run", void.class, 0)
 			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(leaderOnly().build())
+			.annotateMethod(annotation(LeaderOnly.class).build())
 			.make()
 			.load(LeaderOnlyRejectionTests.class.getClassLoader())
 			.getLoaded();
@@ -515,13 +494,23 @@ class LeaderOnlyRejectionTests {
 	}
 
 	/**
-	 * Generate the interface of Kotlin that is not on the class path.
+	 * Generate a method with the interface of Kotlin, which is not on the class path.
 	 */
-	private static Class<?> continuation() {
-		return new ByteBuddy().makeInterface()
+	private static Class<?> suspendFunction() {
+		ClassLoader classLoader = LeaderOnlyRejectionTests.class.getClassLoader();
+		Class<?> continuation = new ByteBuddy().makeInterface()
 			.name("kotlin.coroutines.Continuation")
 			.make()
-			.load(LeaderOnlyRejectionTests.class.getClassLoader())
+			.load(classLoader)
+			.getLoaded();
+		return new ByteBuddy().subclass(Object.class)
+			.name("io.leaderelection.annotation.Generated0")
+			.defineMethod("run", Object.class, 0)
+			.withParameters(String.class, continuation)
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(annotation(LeaderOnly.class).build())
+			.make()
+			.load(continuation.getClassLoader())
 			.getLoaded();
 	}
 
@@ -824,40 +813,12 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static class AnnotatedPostConstruct {
-
-		@PostConstruct
-		@LeaderOnly
-		void init() {
-		}
-
-	}
-
 	static class AnnotatedToString {
 
 		@Override
 		@LeaderOnly
 		public String toString() {
 			return "";
-		}
-
-	}
-
-	static class AnnotatedRevokedListener {
-
-		@EventListener
-		@LeaderOnly
-		void revoked(LeadershipRevokedEvent event) {
-		}
-
-	}
-
-	static class AnnotatedBeanMethod {
-
-		@Bean
-		@LeaderOnly
-		String value() {
-			return "value";
 		}
 
 	}
@@ -900,22 +861,6 @@ class LeaderOnlyRejectionTests {
 
 		@Override
 		public void destroy() {
-		}
-
-	}
-
-	static class UnknownElection {
-
-		@LeaderOnly("nightly")
-		void run() {
-		}
-
-	}
-
-	static class PlaceholderElection {
-
-		@LeaderOnly("${app.election}")
-		void run() {
 		}
 
 	}

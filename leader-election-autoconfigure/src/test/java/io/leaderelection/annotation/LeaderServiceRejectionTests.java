@@ -19,6 +19,7 @@ package io.leaderelection.annotation;
 import java.util.stream.Stream;
 
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.annotation.LeaderOnlyRejectionTests.AbstractLifecycle;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
@@ -133,20 +134,7 @@ class LeaderServiceRejectionTests {
 	}
 
 	@LeaderOnly
-	static class Service implements SmartLifecycle {
-
-		@Override
-		public void start() {
-		}
-
-		@Override
-		public void stop() {
-		}
-
-		@Override
-		public boolean isRunning() {
-			return false;
-		}
+	static class Service extends AbstractLifecycle {
 
 	}
 
@@ -154,15 +142,7 @@ class LeaderServiceRejectionTests {
 
 	}
 
-	static class Container implements SmartLifecycle {
-
-		@Override
-		public void start() {
-		}
-
-		@Override
-		public void stop() {
-		}
+	static class Container extends AbstractLifecycle {
 
 		@Override
 		public final boolean isRunning() {

@@ -27,6 +27,7 @@ import java.util.stream.Stream;
 import io.awspring.cloud.sqs.annotation.SqsListener;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.annotation.LeaderOnlyRejectionTests.AbstractLifecycle;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import jakarta.jms.Message;
 import jakarta.jms.MessageListener;
@@ -250,23 +251,10 @@ class ListenerRulesTests {
 	}
 
 	@LeaderOnly
-	static class UnguardedListener implements SmartLifecycle {
+	static class UnguardedListener extends AbstractLifecycle {
 
 		@KafkaListener(topics = "orders")
 		void on() {
-		}
-
-		@Override
-		public void start() {
-		}
-
-		@Override
-		public void stop() {
-		}
-
-		@Override
-		public boolean isRunning() {
-			return false;
 		}
 
 	}
