@@ -39,13 +39,13 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
+import reactor.util.context.Context;
 
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
-import org.springframework.scheduling.annotation.ScheduledAnnotationBeanPostProcessor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -84,16 +84,16 @@ class LeaderOnlyReactiveTests {
 		this.store.lose();
 		this.contextRunner.withUserConfiguration(Scheduling.class).withBean(ScheduledJobs.class).run((context) -> {
 			ScheduledJobs jobs = context.getBean(ScheduledJobs.class);
-			tick(context);
+			LeaderOnlyOrderTests.tick(context);
 			assertThat(jobs.runs()).isZero();
 			this.store.grant();
 			await().until(() -> elector(context).isLeader());
-			tick(context);
-			tick(context);
+			LeaderOnlyOrderTests.tick(context);
+			LeaderOnlyOrderTests.tick(context);
 			assertThat(jobs.runs()).isEqualTo(2);
 			this.store.lose();
 			await().until(() -> !elector(context).isLeader());
-			tick(context);
+			LeaderOnlyOrderTests.tick(context);
 			assertThat(jobs.runs()).isEqualTo(2);
 		});
 	}
@@ -112,9 +112,10 @@ class LeaderOnlyReactiveTests {
 	void failureOfTheMethodAndOfThePublisherReachTheSubscriberAndEndTheWork() {
 		this.contextRunner.run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
-			assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> jobs.fail(true).block(SOON))
+			assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> jobs.fail().block(SOON))
 				.withMessage("at once");
-			assertThatExceptionOfType(IllegalArgumentException.class).isThrownBy(() -> jobs.fail(false).block(SOON))
+			assertThatExceptionOfType(IllegalArgumentException.class)
+				.isThrownBy(() -> jobs.until(Mono.error(new IllegalArgumentException("later"))).block(SOON))
 				.withMessage("later");
 			assertThat(elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
 		});
@@ -126,7 +127,8 @@ class LeaderOnlyReactiveTests {
 			List<Long> requests = new ArrayList<>();
 			List<Integer> elements = new ArrayList<>();
 			ByHand subscriber = new ByHand(elements);
-			context.getBean(Jobs.class).numbers(requests).subscribe(subscriber);
+			Flux<Integer> numbers = Flux.range(1, 100).hide().doOnRequest(requests::add);
+			context.getBean(Jobs.class).elements(numbers).subscribe(subscriber);
 			assertThat(elements).isEmpty();
 			subscriber.request(2);
 			assertThat(elements).containsExactly(1, 2);
@@ -141,10 +143,11 @@ class LeaderOnlyReactiveTests {
 	void contextOfTheSubscriberReachesThePublisher() {
 		this.contextRunner.run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
-			assertThat(jobs.contextual().contextWrite((written) -> written.put("key", "value")).block(SOON))
-				.isEqualTo("value");
-			assertThat(jobs.contextuals().contextWrite((written) -> written.put("key", "value")).blockLast(SOON))
-				.isEqualTo("value");
+			Mono<Integer> contextual = Mono.deferContextual((values) -> Mono.just(values.get("key")));
+			assertThat(jobs.until(contextual.map(String::valueOf)).contextWrite(Context.of("key", 42)).block(SOON))
+				.isEqualTo("42");
+			assertThat(jobs.elements(contextual.flux()).contextWrite(Context.of("key", 42)).blockLast(SOON))
+				.isEqualTo(42);
 		});
 	}
 
@@ -248,15 +251,6 @@ class LeaderOnlyReactiveTests {
 	}
 
 	/**
-	 * Does what the scheduler would do in an hour.
-	 */
-	private static void tick(ApplicationContext context) {
-		context.getBean(ScheduledAnnotationBeanPostProcessor.class)
-			.getScheduledTasks()
-			.forEach((task) -> task.getTask().getRunnable().run());
-	}
-
-	/**
 	 * Requests what the test says.
 	 */
 	private static final class ByHand extends BaseSubscriber<Integer> {
@@ -315,26 +309,8 @@ class LeaderOnlyReactiveTests {
 		}
 
 		@LeaderOnly
-		Mono<String> fail(boolean atOnce) {
-			if (atOnce) {
-				throw new IllegalArgumentException("at once");
-			}
-			return Mono.error(new IllegalArgumentException("later"));
-		}
-
-		@LeaderOnly
-		Flux<Integer> numbers(List<Long> requests) {
-			return Flux.range(1, 100).hide().doOnRequest(requests::add);
-		}
-
-		@LeaderOnly
-		Mono<String> contextual() {
-			return Mono.deferContextual((context) -> Mono.just(context.get("key")));
-		}
-
-		@LeaderOnly
-		Flux<String> contextuals() {
-			return Flux.deferContextual((context) -> Flux.just(context.<String>get("key")));
+		Mono<String> fail() {
+			throw new IllegalArgumentException("at once");
 		}
 
 		@LeaderOnly

@@ -51,7 +51,6 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
@@ -59,6 +58,8 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.BDDMockito.willReturn;
@@ -86,8 +87,7 @@ class RunOnGrantTests {
 	void runsOncePerGrantAsLeaderWorkOnAThreadOfItsOwn() {
 		this.contextRunner.withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
-			elector(context, "default").stop().join();
-			elector(context, "default").start().join();
+			leadAgain(context, "default");
 			await().until(() -> runs.size() == 2);
 			assertThat(runs).containsOnly("leader-election-default-grant in a term");
 		});
@@ -98,10 +98,8 @@ class RunOnGrantTests {
 	void runsForGrantsOfItsElectionOnly() {
 		this.contextRunner.withBean(ReportsJob.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
-			elector(context, "default").stop().join();
-			elector(context, "default").start().join();
-			elector(context, "reports").stop().join();
-			elector(context, "reports").start().join();
+			leadAgain(context, "default");
+			leadAgain(context, "reports");
 			await().until(() -> runs.size() == 2);
 		});
 		assertThat(runs).hasSize(2);
@@ -130,8 +128,7 @@ class RunOnGrantTests {
 			SlowJob job = context.getBean(SlowJob.class);
 			assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
 			await().until(() -> runs.size() == 1);
-			elector(context, "reports").stop().join();
-			elector(context, "reports").start().join();
+			leadAgain(context, "reports");
 			await().until(() -> runs.size() == 2);
 			CompletableFuture<Boolean> handOver = elector(context, "default").resign();
 			assertThat(handOver).isNotDone();
@@ -176,7 +173,7 @@ class RunOnGrantTests {
 			.withBean(PendingJobs.class)
 			.run((context) -> {
 				await().until(() -> runs.size() == 2);
-				leadAgain(context);
+				leadAgain(context, "default");
 				await().until(() -> runs.size() == 4);
 				context.getBean(PendingJobs.class).end().complete("end");
 			});
@@ -197,7 +194,7 @@ class RunOnGrantTests {
 
 	@Test
 	void lazyBeanIsCreatedForItsRun() {
-		this.contextRunner.withUserConfiguration(LazyConfiguration.class)
+		this.contextRunner.withBean(ReportsJob.class, ReportsJob::new, (definition) -> definition.setLazyInit(true))
 			.run((context) -> await().until(() -> runs.size() == 1));
 	}
 
@@ -228,7 +225,7 @@ class RunOnGrantTests {
 		this.contextRunner.withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			Leadership first = elector(context, "default").getLeadership();
-			leadAgain(context);
+			leadAgain(context, "default");
 			await().until(() -> runs.size() == 2);
 			runToItsEnd(context, first);
 			assertThat(runs).hasSize(2);
@@ -245,7 +242,7 @@ class RunOnGrantTests {
 		this.contextRunner.withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			Leadership first = spy(elector(context, "default").getLeadership());
-			leadAgain(context);
+			leadAgain(context, "default");
 			await().until(() -> runs.size() == 2);
 			willReturn(true).given(first).isCurrent();
 			runToItsEnd(context, first);
@@ -263,9 +260,9 @@ class RunOnGrantTests {
 				ThreadPoolTaskExecutor executor = context.getBean(ThreadPoolTaskExecutor.class);
 				CountDownLatch busy = new CountDownLatch(1);
 				executor.execute(() -> await().until(() -> busy.getCount() == 0));
-				leadAgain(context);
+				leadAgain(context, "default");
 				await().until(() -> executor.getQueueSize() == 1);
-				leadAgain(context);
+				leadAgain(context, "default");
 				await().until(() -> executor.getQueueSize() == 2);
 				busy.countDown();
 				await().until(() -> executor.getActiveCount() == 0 && executor.getQueueSize() == 0);
@@ -278,10 +275,10 @@ class RunOnGrantTests {
 	 */
 	@Test
 	void publisherThatIsSubscribedToLateIsSkippedInTheNextTerm() {
-		this.contextRunner.withUserConfiguration(LateConfiguration.class).withBean(ReactiveJob.class).run((context) -> {
-			Late late = context.getBean(Late.class);
+		Late late = new Late(new AtomicInteger(), Sinks.empty());
+		this.contextRunner.withBean(Late.class, () -> late).withBean(ReactiveJob.class).run((context) -> {
 			await().until(() -> late.calls().get() == 1);
-			leadAgain(context);
+			leadAgain(context, "default");
 			await().until(() -> late.calls().get() == 2);
 			late.go().tryEmitEmpty();
 			await().until(() -> runs.size() == 1);
@@ -291,7 +288,9 @@ class RunOnGrantTests {
 
 	@Test
 	void runIsSkippedIfTheNodeDoesNotLeadByThen(CapturedOutput output) {
-		this.contextRunner.withBean(RejectedJob.class).run((context) -> {
+		Class<?> rejected = job().doing(() -> runs.add("rejected"))
+			.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT).define("runOnGrant", true));
+		this.contextRunner.withBean(rejected).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			Leadership leadership = elector(context, "default").getLeadership();
 			elector(context, "default").stop().join();
@@ -301,9 +300,9 @@ class RunOnGrantTests {
 		assertThat(output).doesNotContain("failed when run on grant");
 	}
 
-	private static void leadAgain(ApplicationContext context) {
-		elector(context, "default").stop().join();
-		elector(context, "default").start().join();
+	private static void leadAgain(ApplicationContext context, String election) {
+		elector(context, election).stop().join();
+		elector(context, election).start().join();
 	}
 
 	private static void runToItsEnd(ApplicationContext context, Leadership leadership) {
@@ -344,8 +343,9 @@ class RunOnGrantTests {
 		}
 
 		@LeaderOnly(runOnGrant = true)
-		void run() {
+		CompletableFuture<Void> run() {
 			ran(this.elector.getObject());
+			return CompletableFuture.completedFuture(null);
 		}
 
 		@LeaderOnly
@@ -360,15 +360,6 @@ class RunOnGrantTests {
 		@LeaderOnly(election = "reports", runOnGrant = true)
 		void run() {
 			runs.add("reports");
-		}
-
-	}
-
-	static class RejectedJob {
-
-		@LeaderOnly(policy = NotLeaderPolicy.REJECT, runOnGrant = true)
-		void run() {
-			runs.add("rejected");
 		}
 
 	}
@@ -395,19 +386,17 @@ class RunOnGrantTests {
 
 	}
 
-	static class AsyncJob {
-
-		private final ObjectProvider<LeaderElector> elector;
+	static class AsyncJob extends Job {
 
 		AsyncJob(ObjectProvider<LeaderElector> elector) {
-			this.elector = elector;
+			super(elector);
 		}
 
 		@Async
+		@Override
 		@LeaderOnly(runOnGrant = true)
 		CompletableFuture<Void> run() {
-			ran(this.elector.getObject());
-			return CompletableFuture.completedFuture(null);
+			return super.run();
 		}
 
 	}
@@ -517,27 +506,6 @@ class RunOnGrantTests {
 		private Object call(MethodInvocation invocation) throws Throwable {
 			this.calls.incrementAndGet();
 			return ((Mono<?>) invocation.proceed()).delaySubscription(this.go.asMono());
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LateConfiguration {
-
-		@Bean
-		static Late late() {
-			return new Late(new AtomicInteger(), Sinks.empty());
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LazyConfiguration {
-
-		@Bean
-		@Lazy
-		ReportsJob job() {
-			return new ReportsJob();
 		}
 
 	}

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
@@ -33,6 +34,8 @@ import io.leaderelection.engine.Work;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -41,6 +44,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.annotation.AliasFor;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -112,18 +117,20 @@ class WorkAdviceTests {
 		});
 	}
 
-	@Test
-	void electionIsThatOfTheAnnotationOrOfTheClass() {
-		leader(OfAnnotation.class).run((context) -> assertThat(calls).contains("register reports"));
-		calls.clear();
-		leader(OfClass.class).run((context) -> assertThat(calls).contains("register reports"));
+	/**
+	 * That of the annotation, that of the class, and a declared one rather than the
+	 * implied one.
+	 */
+	static Stream<Class<?>> electionIsTheDeclaredOne() {
+		return Stream.of(job().with(annotation(Recorded.class).define("election", "reports")),
+				job().inClassWith(Reports.class).with(Recorded.class), job().with(Recorded.class, Reports.class),
+				job().with(Reports.class, Recorded.class));
 	}
 
-	@Test
-	void declaredAnnotationTakesPrecedenceOverTheImpliedOne() {
-		leader(ImpliedFirst.class).run((context) -> assertThat(calls).contains("register reports"));
-		calls.clear();
-		leader(ImpliedLast.class).run((context) -> assertThat(calls).contains("register reports"));
+	@ParameterizedTest
+	@MethodSource
+	void electionIsTheDeclaredOne(Class<?> type) {
+		leader(type).run((context) -> assertThat(calls).contains("register reports"));
 	}
 
 	@Test
@@ -172,41 +179,6 @@ class WorkAdviceTests {
 		Mono<String> run() {
 			calls.add("method");
 			return Mono.deferContextual((context) -> Mono.just(context.get("key")));
-		}
-
-	}
-
-	static class OfAnnotation {
-
-		@Recorded(election = "reports")
-		void run() {
-		}
-
-	}
-
-	@LeaderOnly("reports")
-	static class OfClass {
-
-		@Recorded
-		void run() {
-		}
-
-	}
-
-	static class ImpliedFirst {
-
-		@Recorded
-		@Reports
-		void run() {
-		}
-
-	}
-
-	static class ImpliedLast {
-
-		@Reports
-		@Recorded
-		void run() {
 		}
 
 	}
