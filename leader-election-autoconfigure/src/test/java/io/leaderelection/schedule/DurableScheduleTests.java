@@ -29,6 +29,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -44,6 +45,7 @@ import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
 import io.leaderelection.schedule.DurableJob.Status;
 import io.leaderelection.testsupport.TestClock;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -51,15 +53,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.mockito.Answers;
 import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.Advised;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.InitializingBean;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
@@ -83,10 +85,13 @@ import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+import org.springframework.test.util.ReflectionTestUtils;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
+import static io.leaderelection.annotation.GeneratedJob.annotation;
+import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -125,22 +130,19 @@ class DurableScheduleTests {
 
 	DurableScheduleTests() {
 		runs.clear();
-		fails = true;
+		fails = false;
 		result = Mono.empty();
 	}
 
 	@Test
 	void runsOncePerFire(CapturedOutput output) {
 		this.calledByTest.withBean(Nightly.class).run((context) -> {
-			Nightly job = context.getBean(Nightly.class);
-			job.run();
+			context.getBean(Nightly.class).run();
 			assertThat(runs).isEmpty();
-			this.clock.set("2026-05-02T02:00:00.003Z");
-			job.run();
-			job.run();
+			runNightly(context, "2026-05-02T02:00:00.003Z");
+			context.getBean(Nightly.class).run();
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
-			this.clock.set("2026-05-03T02:00:00Z");
-			job.run();
+			runNightly(context, "2026-05-03T02:00:00Z");
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-03T02:00:00Z");
 			assertThat(status(context).missed()).isZero();
 			assertThat(output).containsOnlyOnce("Durable schedules are kept in memory")
@@ -169,8 +171,7 @@ class DurableScheduleTests {
 	void runsForTheNewestOfSeveralFires() {
 		this.calledByTest.withBean(Nightly.class).run((context) -> {
 			context.getBean(Nightly.class).run();
-			this.clock.set("2026-05-04T09:00:00Z");
-			context.getBean(Nightly.class).run();
+			runNightly(context, "2026-05-04T09:00:00Z");
 			assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
 			assertThat(status(context).missed()).isEqualTo(2);
 			assertThat(status(context).caughtUp()).isOne();
@@ -183,12 +184,11 @@ class DurableScheduleTests {
 	@Test
 	void fireWithoutALeaderIsCaughtUpOnGrant() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			awaitBegin(context);
-			elector.stop().join();
+			elector(context).stop().join();
 			this.clock.set("2026-05-02T02:03:00Z");
 			assertThat(status(context).lag()).isNull();
-			elector.start().join();
+			elector(context).start().join();
 			await().until(() -> runs.size() == 1);
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z catches up 0");
 		});
@@ -206,8 +206,7 @@ class DurableScheduleTests {
 				})))
 			.run((context) -> {
 				awaitZero(called);
-				this.clock.set("2026-05-02T02:00:00.005Z");
-				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-02T02:00:00.005Z");
 				assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
 				proceed.countDown();
 			});
@@ -234,11 +233,10 @@ class DurableScheduleTests {
 	@Test
 	void grantShortlyBeforeAFireDoesNotRunIt() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			awaitBegin(context);
-			elector.stop().join();
+			elector(context).stop().join();
 			this.clock.set("2026-05-02T01:59:59.500Z");
-			elector.start().join();
+			elector(context).start().join();
 			await().until(() -> context.getBean(ThreadPoolTaskScheduler.class)
 				.getScheduledThreadPoolExecutor()
 				.getQueue()
@@ -259,13 +257,12 @@ class DurableScheduleTests {
 	void submissionOfAFormerTermDoesNotReplaceThatOfTheNext() {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
 			awaitBegin(context);
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
 			CountDownLatch proceed = new CountDownLatch(1);
 			context.getBean(ThreadPoolTaskScheduler.class).submit(() -> proceed.await(10, TimeUnit.SECONDS));
 			this.clock.set("2026-05-02T02:03:00Z");
 			for (int i = 0; i < 2; i++) {
-				elector.stop().join();
-				elector.start().join();
+				elector(context).stop().join();
+				elector(context).start().join();
 			}
 			proceed.countDown();
 			await().until(() -> runs.size() == 1);
@@ -277,9 +274,8 @@ class DurableScheduleTests {
 	void grantWithoutADueFireRunsNothing(CapturedOutput output) {
 		this.scheduled.withBean(Nightly.class).run((context) -> {
 			awaitBegin(context);
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			elector.stop().join();
-			elector.start().join();
+			elector(context).stop().join();
+			elector(context).start().join();
 			awaitBegin(context);
 			assertThat(runs).isEmpty();
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-01T12:00:00Z");
@@ -289,10 +285,12 @@ class DurableScheduleTests {
 
 	@Test
 	void runAllRunsEachFireInOrder(CapturedOutput output) {
-		this.scheduled.withBean(RunAll.class).run((context) -> {
+		Class<?> runAll = job().doing(DurableScheduleTests::run)
+			.with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 3));
+		this.scheduled.withBean("job", runAll).run((context) -> {
 			awaitBegin(context);
 			this.clock.set("2026-05-05T02:00:00Z");
-			context.getBean(RunAll.class).run();
+			runGenerated(context);
 			await().until(() -> runs.size() == 3);
 			assertThat(runs).containsExactly("2026-05-03T02:00:00Z catches up 1", "2026-05-04T02:00:00Z catches up 0",
 					"2026-05-05T02:00:00Z catches up 0");
@@ -302,11 +300,10 @@ class DurableScheduleTests {
 
 	@Test
 	void failingFireIsDueAgain() {
-		this.scheduled.withBean(Failing.class).run((context) -> {
-			Failing job = context.getBean(Failing.class);
+		fails = true;
+		this.scheduled.withBean(Nightly.class).run((context) -> {
 			awaitBegin(context);
-			this.clock.set("2026-05-02T02:00:00Z");
-			assertThatIllegalStateException().isThrownBy(job::run);
+			assertThatIllegalStateException().isThrownBy(() -> runNightly(context, "2026-05-02T02:00:00Z"));
 			assertThat(status(context).failed()).isOne();
 			assertThat(status(context).outcome()).isEqualTo("failed: java.lang.IllegalStateException");
 			this.clock.set("2026-05-02T02:01:00Z");
@@ -321,18 +318,25 @@ class DurableScheduleTests {
 	@ParameterizedTest
 	@EnumSource(Claim.class)
 	void callDuringARunIsSkippedAndRepeatedAfterIt(Claim claim) {
-		this.scheduled.withPropertyValues("claim=" + claim).withUserConfiguration(SlowJobs.class).run((context) -> {
-			Slow job = context.getBean(Slow.class);
+		CountDownLatch started = new CountDownLatch(1);
+		CountDownLatch proceed = new CountDownLatch(1);
+		Class<?> slow = job().doing(() -> {
+			run();
+			started.countDown();
+			awaitZero(proceed);
+			return null;
+		}).with(nightly().define("claim", claim));
+		this.scheduled.withBean("job", slow).run((context) -> {
 			awaitBegin(context);
 			this.clock.set("2026-05-02T02:00:00Z");
-			Thread first = new Thread(job::run);
+			Thread first = new Thread(() -> runGenerated(context));
 			first.start();
-			assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
-			job.run();
+			awaitZero(started);
+			runGenerated(context);
 			assertThat(runs).hasSize(1);
 			this.clock.set("2026-05-03T02:00:00Z");
-			job.run();
-			job.proceed().countDown();
+			runGenerated(context);
+			proceed.countDown();
 			first.join(10_000);
 			await().until(() -> runs.size() == 2);
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-03T02:00:00Z catches up 0");
@@ -358,11 +362,19 @@ class DurableScheduleTests {
 	}
 
 	/**
-	 * One annotation, and three of them.
+	 * With three annotations, with one, and with another schedule.
 	 */
+	static Stream<Arguments> jobRunsByItselfOnTheLeader() {
+		return Stream.of(Arguments.of(Nightly.class, 2),
+				Arguments.of(job().doing(DurableScheduleTests::run).with(nightly("${nightly}")), 2),
+				Arguments.of(job().doing(DurableScheduleTests::run)
+					.with(nightly(), annotation(Scheduled.class).define("cron", "0 0 14 * * *").define("zone", "UTC")),
+						3));
+	}
+
 	@ParameterizedTest
-	@ValueSource(classes = { Nightly.class, OneAnnotation.class, OneWithAnother.class })
-	void jobRunsByItselfOnTheLeader(Class<?> type) {
+	@MethodSource
+	void jobRunsByItselfOnTheLeader(Class<?> type, int tasks) {
 		this.scheduled.withBean(type).withPropertyValues("nightly=0 0 2 * * *").run((context) -> {
 			awaitBegin(context);
 			assertThat(status(context).cron()).contains("0 0 2 * * *");
@@ -370,11 +382,10 @@ class DurableScheduleTests {
 			assertThat(context.getBean(ThreadPoolTaskScheduler.class).getScheduledThreadPoolExecutor().getQueue())
 				.filteredOn((task) -> !((Future<?>) task).isCancelled())
 				.as("ticks, and the run that was submitted")
-				.hasSize((type == OneWithAnother.class) ? 3 : 2);
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			elector.stop().join();
+				.hasSize(tasks);
+			elector(context).stop().join();
 			this.clock.set("2026-05-02T02:03:00Z");
-			elector.start().join();
+			elector(context).start().join();
 			await().until(() -> runs.size() == 1);
 			assertThat(runs).singleElement().asString().startsWith("2026-05-02T02:00:00Z catches up");
 		});
@@ -398,8 +409,7 @@ class DurableScheduleTests {
 			.withBean(Nightly.class)
 			.run((context) -> {
 				context.getBean(Nightly.class).run();
-				this.clock.set("2026-05-04T09:00:00Z");
-				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-04T09:00:00Z");
 				assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
 			});
 	}
@@ -410,11 +420,9 @@ class DurableScheduleTests {
 			.withBean(Nightly.class)
 			.run((context) -> {
 				context.getBean(Nightly.class).run();
-				this.clock.set("2026-05-04T09:00:00Z");
-				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-04T09:00:00Z");
 				assertThat(runs).isEmpty();
-				this.clock.set("2026-05-05T07:00:00Z");
-				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-05T07:00:00Z");
 				assertThat(runs).containsExactly("2026-05-05T02:00:00Z");
 			});
 	}
@@ -446,7 +454,8 @@ class DurableScheduleTests {
 	@Test
 	void outcomeIsPublished() {
 		List<FireEndedEvent> events = new CopyOnWriteArrayList<>();
-		this.calledByTest.withBean(Failing.class)
+		fails = true;
+		this.calledByTest.withBean(Nightly.class)
 			.withInitializer((context) -> context.addApplicationListener((event) -> {
 				if (event instanceof PayloadApplicationEvent<?> published
 						&& published.getPayload() instanceof FireEndedEvent ended) {
@@ -455,12 +464,11 @@ class DurableScheduleTests {
 				}
 			}))
 			.run((context) -> {
-				Failing job = context.getBean(Failing.class);
-				job.run();
-				this.clock.set("2026-05-02T02:00:00Z");
-				assertThatIllegalStateException().isThrownBy(job::run).withMessage("no");
+				context.getBean(Nightly.class).run();
+				assertThatIllegalStateException().isThrownBy(() -> runNightly(context, "2026-05-02T02:00:00Z"))
+					.withMessage("no");
 				fails = false;
-				job.run();
+				context.getBean(Nightly.class).run();
 				assertThat(events)
 					.extracting(FireEndedEvent::election, (event) -> event.fireTime().getNominalTime(),
 							(event) -> event.failure() != null)
@@ -472,13 +480,9 @@ class DurableScheduleTests {
 	@Test
 	void callThatIsNotDueCountsAsSkipped() {
 		this.calledByTest.withBean(Nightly.class).run((context) -> {
-			InvocationCounts counts = context.getBean(DefaultLeaderElectors.class)
-				.getDefault()
-				.statistics()
-				.invocations("DurableScheduleTests.Nightly.run");
+			InvocationCounts counts = elector(context).statistics().invocations("DurableScheduleTests.Nightly.run");
 			context.getBean(Nightly.class).run();
-			this.clock.set("2026-05-02T02:00:00Z");
-			context.getBean(Nightly.class).run();
+			runNightly(context, "2026-05-02T02:00:00Z");
 			context.getBean(Nightly.class).run();
 			assertThat(counts.get(Outcome.SKIPPED)).isEqualTo(2);
 			assertThat(counts.get(Outcome.RUN)).isOne();
@@ -507,7 +511,7 @@ class DurableScheduleTests {
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-03T02:00:00Z");
 			context.getBean(Nightly.class).run();
 			assertThat(runs).hasSize(1);
-			context.getBean(DefaultLeaderElectors.class).getDefault().stop().join();
+			elector(context).stop().join();
 			assertThat(job.request(false)).isEqualTo("this node does not lead");
 		});
 	}
@@ -535,9 +539,11 @@ class DurableScheduleTests {
 
 	@Test
 	void disabledScheduleNeverFires() {
-		this.scheduled.withBean(Disabled.class).run((context) -> {
+		Class<?> disabled = job().doing(DurableScheduleTests::run)
+			.with(annotation(DurableSchedule.class), annotation(Scheduled.class).define("cron", "-"));
+		this.scheduled.withBean("job", disabled).run((context) -> {
 			this.clock.advance(Duration.ofDays(10));
-			context.getBean(Disabled.class).run();
+			runGenerated(context);
 			assertThat(runs).isEmpty();
 			assertThat(status(context).nextFire()).isNull();
 		});
@@ -559,7 +565,7 @@ class DurableScheduleTests {
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-02T02:00:00Z");
 			assertThat(job.run()).isCompletedWithValue(null);
 			assertThat(runs).hasSize(2);
-			assertThat(context.getBean(DefaultLeaderElectors.class).getDefault().status().workInFlight()).isZero();
+			assertThat(elector(context).status().workInFlight()).isZero();
 		});
 	}
 
@@ -590,10 +596,7 @@ class DurableScheduleTests {
 			this.clock.set("2026-05-02T02:00:00Z");
 			context.getBean(AsyncJob.class).run();
 			await().until(() -> runs.size() == 1);
-			InvocationCounts counts = context.getBean(DefaultLeaderElectors.class)
-				.getDefault()
-				.statistics()
-				.invocations("DurableScheduleTests.AsyncJob.run");
+			InvocationCounts counts = elector(context).statistics().invocations("DurableScheduleTests.AsyncJob.run");
 			long skipped = counts.get(Outcome.SKIPPED);
 			context.getBean(AsyncJob.class).run();
 			await().until(() -> counts.get(Outcome.SKIPPED) > skipped);
@@ -606,8 +609,7 @@ class DurableScheduleTests {
 		this.calledByTest.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.withBean(Nightly.class)
 			.run((context) -> {
-				this.clock.set("2026-05-02T02:00:00Z");
-				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-02T02:00:00Z");
 				assertThat(runs).isEmpty();
 			});
 	}
@@ -621,13 +623,38 @@ class DurableScheduleTests {
 		})).succeedsWithin(Duration.ofSeconds(10));
 	}
 
+	private void runNightly(ApplicationContext context, String time) {
+		this.clock.set(time);
+		context.getBean(Nightly.class).run();
+	}
+
+	private static void runGenerated(ApplicationContext context) {
+		ReflectionTestUtils.invokeMethod(context.getBean("job"), "run");
+	}
+
+	private static AnnotationDescription.Builder nightly() {
+		return nightly("0 0 2 * * *");
+	}
+
+	private static AnnotationDescription.Builder nightly(String cron) {
+		return annotation(DurableSchedule.class).define("cron", cron).define("zone", "UTC");
+	}
+
+	private static DefaultLeaderElector elector(ApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault();
+	}
+
 	private static Status status(ApplicationContext context) {
 		return context.getBean(DurableSchedules.class).jobs().iterator().next().status();
 	}
 
-	private static void run() {
+	private static @Nullable Object run() {
 		FireTime fire = FireTime.current();
 		runs.add(fire.getNominalTime() + (fire.isCatchUp() ? " catches up " + fire.getMissed() : ""));
+		if (fails) {
+			throw new IllegalStateException("no");
+		}
+		return null;
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -718,25 +745,6 @@ class DurableScheduleTests {
 
 	}
 
-	static class OneAnnotation {
-
-		@DurableSchedule(cron = "${nightly}", zone = "UTC")
-		void run() {
-			DurableScheduleTests.run();
-		}
-
-	}
-
-	static class OneWithAnother {
-
-		@DurableSchedule(cron = "0 0 2 * * *", zone = "UTC")
-		@Scheduled(cron = "0 0 14 * * *", zone = "UTC")
-		void run() {
-			DurableScheduleTests.run();
-		}
-
-	}
-
 	@Retention(RetentionPolicy.RUNTIME)
 	@DurableSchedule(name = "composed", cron = "0 0 2 * * *")
 	@interface Composed {
@@ -761,31 +769,6 @@ class DurableScheduleTests {
 
 	}
 
-	static class RunAll {
-
-		@LeaderOnly
-		@DurableSchedule(misfire = MisfirePolicy.RUN_ALL, limit = 3)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			DurableScheduleTests.run();
-		}
-
-	}
-
-	static class Failing {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			DurableScheduleTests.run();
-			if (fails) {
-				throw new IllegalStateException("no");
-			}
-		}
-
-	}
-
 	@LeaderOnly
 	static class Several {
 
@@ -796,17 +779,6 @@ class DurableScheduleTests {
 		Optional<String> run() {
 			DurableScheduleTests.run();
 			return Optional.of("done");
-		}
-
-	}
-
-	static class Disabled {
-
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "-")
-		void run() {
-			DurableScheduleTests.run();
 		}
 
 	}
@@ -843,95 +815,6 @@ class DurableScheduleTests {
 		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
 		void run() {
 			DurableScheduleTests.run();
-		}
-
-	}
-
-	interface Slow {
-
-		void run();
-
-		CountDownLatch started();
-
-		CountDownLatch proceed();
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SlowJobs {
-
-		@Bean
-		Slow slow(@Value("${claim}") Claim claim) {
-			return switch (claim) {
-				case IN_TRANSACTION -> new SlowInTransaction();
-				case BEFORE -> new SlowBefore();
-				case AFTER -> new SlowAfter();
-			};
-		}
-
-	}
-
-	abstract static class AbstractSlow implements Slow {
-
-		private final CountDownLatch started = new CountDownLatch(1);
-
-		private final CountDownLatch proceed = new CountDownLatch(1);
-
-		@Override
-		public CountDownLatch started() {
-			return this.started;
-		}
-
-		@Override
-		public CountDownLatch proceed() {
-			return this.proceed;
-		}
-
-		void doRun() {
-			DurableScheduleTests.run();
-			this.started.countDown();
-			try {
-				this.proceed.await(10, TimeUnit.SECONDS);
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
-		}
-
-	}
-
-	static class SlowInTransaction extends AbstractSlow {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
-			doRun();
-		}
-
-	}
-
-	static class SlowBefore extends AbstractSlow {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.BEFORE)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
-			doRun();
-		}
-
-	}
-
-	static class SlowAfter extends AbstractSlow {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.AFTER)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		public void run() {
-			doRun();
 		}
 
 	}

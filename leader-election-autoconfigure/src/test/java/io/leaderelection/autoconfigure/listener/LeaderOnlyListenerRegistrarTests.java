@@ -57,9 +57,6 @@ import org.springframework.jms.config.JmsListenerContainerFactory;
 import org.springframework.jms.config.JmsListenerEndpointRegistrar;
 import org.springframework.jms.config.JmsListenerEndpointRegistry;
 import org.springframework.jms.listener.MessageListenerContainer;
-import org.springframework.jms.support.QosSettings;
-import org.springframework.jms.support.converter.MessageConverter;
-import org.springframework.jms.support.destination.DestinationResolver;
 import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -73,6 +70,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.BDDMockito.given;
 import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.BDDMockito.willCallRealMethod;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.never;
 import static org.mockito.Mockito.verify;
@@ -83,151 +81,137 @@ import static org.mockito.Mockito.verify;
 @Tag("ring1")
 class LeaderOnlyListenerRegistrarTests {
 
-	private final ApplicationContextRunner contextRunner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class));
+	private final ApplicationContextRunner leader = new ApplicationContextRunner()
+		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class, AopAutoConfiguration.class))
+		.withPropertyValues("leader-election.mode=always");
+
+	private final ApplicationContextRunner follower = this.leader.withPropertyValues("leader-election.candidate=false");
+
+	private final ApplicationContextRunner manual = this.leader.withBean(LocalStore.class,
+			() -> LocalStore.manual(false));
 
 	@Test
 	void containerIsStartedOnTheLeader() {
-		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=always")
-			.run((context) -> {
-				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
-				Awaitility.await().until(() -> container(registry, "leader-only").isRunning());
-				assertThat(container(registry, "other").isRunning()).isTrue();
-				context.close();
-				assertThat(container(registry, "leader-only").isRunning()).isFalse();
-				assertThat(container(registry, "other").isRunning()).isFalse();
-			});
+		this.leader.withUserConfiguration(Listeners.class).run((context) -> {
+			JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+			Awaitility.await().until(() -> container(registry, "leader-only").isRunning());
+			assertThat(container(registry, "other").isRunning()).isTrue();
+			context.close();
+			assertThat(container(registry, "leader-only").isRunning()).isFalse();
+			assertThat(container(registry, "other").isRunning()).isFalse();
+		});
 	}
 
 	@Test
 	void containerCannotBeStartedOnAFollower() {
-		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> {
-				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
-				assertOnlyOtherRuns(registry);
-				container(registry, "leader-only").start();
-				assertOnlyOtherRuns(registry);
-				registry.stop();
-				registry.start();
-				assertOnlyOtherRuns(registry);
-				ConfigurableApplicationContext restarted = context
-					.getSourceApplicationContext(ConfigurableApplicationContext.class);
-				restarted.stop();
-				restarted.start();
-				assertOnlyOtherRuns(registry);
-			});
+		this.follower.withUserConfiguration(Listeners.class).run((context) -> {
+			JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+			assertOnlyOtherRuns(registry);
+			container(registry, "leader-only").start();
+			assertOnlyOtherRuns(registry);
+			registry.stop();
+			registry.start();
+			assertOnlyOtherRuns(registry);
+			ConfigurableApplicationContext restarted = context
+				.getSourceApplicationContext(ConfigurableApplicationContext.class);
+			restarted.stop();
+			restarted.start();
+			assertOnlyOtherRuns(registry);
+		});
 	}
 
 	@Test
 	void containersOfKafkaAreReplacedWhereTheirListenersAreLeaderOnly() {
-		this.contextRunner.withUserConfiguration(KafkaListeners.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> {
-				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
-				assertThat(registry.getListenerContainerIds()).containsExactlyInAnyOrder("handlers", "method", "other");
-				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("handlers"))).isTrue();
-				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
-				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
-				assertThat(registry.getListenerContainer("method").getContainerProperties().isStopImmediate()).isTrue();
-				assertThat(registry.getListenerContainer("other").getContainerProperties().isStopImmediate()).isFalse();
-				assertThatExceptionOfType(NotLeaderException.class)
-					.isThrownBy(() -> context.getBean(Handlers.class).on("order"));
-				assertThat(context.getBean(Handlers.class).other()).isNull();
-			});
+		this.follower.withUserConfiguration(KafkaListeners.class).run((context) -> {
+			KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
+			assertThat(registry.getListenerContainerIds()).containsExactlyInAnyOrder("handlers", "method", "other");
+			assertThat(AopUtils.isAopProxy(registry.getListenerContainer("handlers"))).isTrue();
+			assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
+			assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
+			assertThat(registry.getListenerContainer("method").getContainerProperties().isStopImmediate()).isTrue();
+			assertThat(registry.getListenerContainer("other").getContainerProperties().isStopImmediate()).isFalse();
+			assertThatExceptionOfType(NotLeaderException.class)
+				.isThrownBy(() -> context.getBean(Handlers.class).on("order"));
+			assertThat(context.getBean(Handlers.class).other()).isNull();
+		});
 	}
 
 	@Test
 	void containersOfRabbitAreReplacedWhereTheirListenersAreLeaderOnly() {
-		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> {
-				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
-				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
-				assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
-			});
+		this.follower.withUserConfiguration(RabbitListeners.class).run((context) -> {
+			RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
+			assertThat(AopUtils.isAopProxy(registry.getListenerContainer("method"))).isTrue();
+			assertThat(AopUtils.isAopProxy(registry.getListenerContainer("other"))).isFalse();
+		});
 	}
 
 	@Test
 	void containerThatIsNoLongerRegisteredIsNotStarted() {
-		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=always")
-			.withBean(LocalStore.class, () -> LocalStore.manual(false))
-			.run((context) -> {
-				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
-				var container = target(registry.unregisterListenerContainer("method"));
-				var destroyed = target(registry.getListenerContainer("destroyed"));
-				((DisposableBean) registry.getListenerContainer("destroyed")).destroy();
-				var last = target(registry.getListenerContainer("last"));
-				LocalStore.grant(elector(context));
-				Awaitility.await().untilAsserted(() -> verify(last).start());
-				verify(container, never()).start();
-				verify(destroyed, never()).start();
-			});
+		this.manual.withUserConfiguration(RabbitListeners.class).run((context) -> {
+			RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
+			var container = target(registry.unregisterListenerContainer("method"));
+			var destroyed = target(registry.getListenerContainer("destroyed"));
+			((DisposableBean) registry.getListenerContainer("destroyed")).destroy();
+			var last = target(registry.getListenerContainer("last"));
+			LocalStore.grant(elector(context));
+			Awaitility.await().untilAsserted(() -> verify(last).start());
+			verify(container, never()).start();
+			verify(destroyed, never()).start();
+		});
 	}
 
 	@Test
 	void containerThatIsNoLongerRegisteredIsStoppedWithLeadership() {
-		this.contextRunner.withUserConfiguration(KafkaContainers.class)
-			.withPropertyValues("leader-election.mode=always")
-			.withBean(LocalStore.class, () -> LocalStore.manual(false))
-			.run((context) -> {
-				KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
-				LocalStore.grant(elector(context));
-				Awaitility.await().until(() -> registry.getListenerContainer("method").isRunning());
-				var container = registry.unregisterListenerContainer("method");
-				assertThat(container).isNotNull();
-				LocalStore.revoke(elector(context), Reason.RESIGNED);
-				assertThat(container.isRunning()).isFalse();
-			});
+		this.manual.withUserConfiguration(KafkaContainers.class).run((context) -> {
+			KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
+			LocalStore.grant(elector(context));
+			Awaitility.await().until(() -> registry.getListenerContainer("method").isRunning());
+			var container = registry.unregisterListenerContainer("method");
+			assertThat(container).isNotNull();
+			LocalStore.revoke(elector(context), Reason.RESIGNED);
+			assertThat(container.isRunning()).isFalse();
+		});
 	}
 
 	@Test
 	void containerThatDoesNotStartAutomaticallyIsStartedByTheApplication() {
-		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=always")
-			.withBean(LocalStore.class, () -> LocalStore.manual(false))
-			.run((context) -> {
-				JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
-				MessageListenerContainer manual = container(registry, "manual");
-				MessageListenerContainer automatic = container(registry, "leader-only");
-				LocalStore.grant(elector(context));
-				Awaitility.await().until(automatic::isRunning);
-				assertThat(manual.isRunning()).isFalse();
-				manual.start();
-				Awaitility.await().until(manual::isRunning);
-				LocalStore.revoke(elector(context), Reason.RESIGNED);
-				assertThat(manual.isRunning()).isFalse();
-				LocalStore.grant(elector(context));
-				Awaitility.await().until(manual::isRunning);
-				manual.stop();
-				LocalStore.revoke(elector(context), Reason.RESIGNED);
-				LocalStore.grant(elector(context));
-				Awaitility.await().until(automatic::isRunning);
-				assertThat(manual.isRunning()).isFalse();
-			});
+		this.manual.withUserConfiguration(Listeners.class).run((context) -> {
+			JmsListenerEndpointRegistry registry = context.getBean(JmsListenerEndpointRegistry.class);
+			MessageListenerContainer manual = container(registry, "manual");
+			MessageListenerContainer automatic = container(registry, "leader-only");
+			LocalStore.grant(elector(context));
+			Awaitility.await().until(automatic::isRunning);
+			assertThat(manual.isRunning()).isFalse();
+			manual.start();
+			Awaitility.await().until(manual::isRunning);
+			LocalStore.revoke(elector(context), Reason.RESIGNED);
+			assertThat(manual.isRunning()).isFalse();
+			LocalStore.grant(elector(context));
+			Awaitility.await().until(manual::isRunning);
+			manual.stop();
+			LocalStore.revoke(elector(context), Reason.RESIGNED);
+			LocalStore.grant(elector(context));
+			Awaitility.await().until(automatic::isRunning);
+			assertThat(manual.isRunning()).isFalse();
+		});
 	}
 
 	@Test
 	void containerThatStartsItselfOnAFollowerIsStopped() {
-		this.contextRunner.withUserConfiguration(Listeners.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-			.run((context) -> {
-				MessageListenerContainer container = target(
-						container(context.getBean(JmsListenerEndpointRegistry.class), "leader-only"));
-				container.start();
-				assertThatExceptionOfType(NotLeaderException.class)
-					.isThrownBy(() -> context.getBean(Listeners.class).on("order"));
-				assertThat(container.isRunning()).isFalse();
-			});
+		this.follower.withUserConfiguration(Listeners.class).run((context) -> {
+			MessageListenerContainer container = target(
+					container(context.getBean(JmsListenerEndpointRegistry.class), "leader-only"));
+			container.start();
+			assertThatExceptionOfType(NotLeaderException.class)
+				.isThrownBy(() -> context.getBean(Listeners.class).on("order"));
+			assertThat(container.isRunning()).isFalse();
+		});
 	}
 
 	@Test
 	void stopOfAContainerOfRabbitIsLimitedByTheDrainTimeout() {
-		this.contextRunner.withUserConfiguration(RabbitListeners.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false",
-					"leader-election.drain-timeout=7s")
+		this.follower.withUserConfiguration(RabbitListeners.class)
+			.withPropertyValues("leader-election.drain-timeout=7s")
 			.run((context) -> {
 				RabbitListenerEndpointRegistry registry = context.getBean(RabbitListenerEndpointRegistry.class);
 				var container = (SimpleMessageListenerContainer) target(registry.getListenerContainer("method"));
@@ -238,16 +222,14 @@ class LeaderOnlyListenerRegistrarTests {
 
 	@Test
 	void containersOfARegistryThatIsNoBeanAreReplaced() {
-		this.contextRunner.withUserConfiguration(Listeners.class, OwnRegistry.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+		this.follower.withUserConfiguration(Listeners.class, OwnRegistry.class)
 			.run((context) -> assertOnlyOtherRuns(context.getBean(OwnRegistry.class).start()));
 	}
 
 	@Test
 	void otherRegistriesMayExist() {
-		this.contextRunner.withUserConfiguration(Listeners.class)
+		this.follower.withUserConfiguration(Listeners.class)
 			.withBean("another", JmsListenerEndpointRegistry.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertOnlyOtherRuns(
 					context.getBean(JmsListenerConfigUtils.JMS_LISTENER_ENDPOINT_REGISTRY_BEAN_NAME,
 							JmsListenerEndpointRegistry.class)));
@@ -255,17 +237,15 @@ class LeaderOnlyListenerRegistrarTests {
 
 	@Test
 	void containersOfARegistryThatIsCreatedEarlyAreReplaced() {
-		this.contextRunner.withUserConfiguration(Listeners.class, EarlyRegistry.class)
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
+		this.follower.withUserConfiguration(Listeners.class, EarlyRegistry.class)
 			.run((context) -> assertOnlyOtherRuns(context.getBean(JmsListenerEndpointRegistry.class)));
 	}
 
 	@Test
 	void containersOfBrokersThatAreAbsentAreIgnored() {
-		this.contextRunner
+		this.follower
 			.withClassLoader(new FilteredClassLoader(JmsListenerEndpointRegistry.class,
 					KafkaListenerEndpointRegistry.class, RabbitListenerEndpointRegistry.class))
-			.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ListenerRegistryPostProcessor.class));
 	}
 
@@ -300,7 +280,7 @@ class LeaderOnlyListenerRegistrarTests {
 
 		@Bean
 		JmsListenerContainerFactory<Container> jmsListenerContainerFactory() {
-			return (endpoint) -> new Container(endpoint.getId().equals("manual"));
+			return (endpoint) -> Container.create(endpoint.getId().equals("manual"));
 		}
 
 		@LeaderOnly
@@ -451,63 +431,17 @@ class LeaderOnlyListenerRegistrarTests {
 	}
 
 	/** A container without a broker. */
-	static class Container implements MessageListenerContainer {
+	interface Container extends MessageListenerContainer {
 
-		private final boolean manual;
-
-		private volatile boolean running;
-
-		Container(boolean manual) {
-			this.manual = manual;
-		}
-
-		@Override
-		public boolean isAutoStartup() {
-			return !this.manual;
-		}
-
-		@Override
-		public void start() {
-			this.running = true;
-		}
-
-		@Override
-		public void stop() {
-			this.running = false;
-		}
-
-		@Override
-		public boolean isRunning() {
-			return this.running;
-		}
-
-		@Override
-		public void setupMessageListener(Object messageListener) {
-		}
-
-		@Override
-		public @Nullable MessageConverter getMessageConverter() {
-			return null;
-		}
-
-		@Override
-		public @Nullable DestinationResolver getDestinationResolver() {
-			return null;
-		}
-
-		@Override
-		public boolean isPubSubDomain() {
-			return false;
-		}
-
-		@Override
-		public boolean isReplyPubSubDomain() {
-			return false;
-		}
-
-		@Override
-		public @Nullable QosSettings getReplyQosSettings() {
-			return null;
+		static Container create(boolean manual) {
+			AtomicBoolean running = new AtomicBoolean();
+			Container container = mock();
+			given(container.isAutoStartup()).willReturn(!manual);
+			given(container.isRunning()).willAnswer((invocation) -> running.get());
+			willAnswer((invocation) -> running.getAndSet(true)).given(container).start();
+			willAnswer((invocation) -> running.getAndSet(false)).given(container).stop();
+			willCallRealMethod().given(container).stop(any());
+			return container;
 		}
 
 	}

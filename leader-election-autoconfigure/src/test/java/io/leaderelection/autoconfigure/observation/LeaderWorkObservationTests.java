@@ -72,6 +72,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for the observation of leader work.
@@ -127,10 +128,7 @@ class LeaderWorkObservationTests {
 	void failure() {
 		this.contextRunner.run((context) -> {
 			assertThatIllegalStateException().isThrownBy(reports(context)::fail);
-			assertObservation().hasBeenStopped()
-				.hasError(reports(context).failure())
-				.hasLowCardinalityKeyValue("outcome", "ERROR")
-				.hasLowCardinalityKeyValue("exception", "IllegalStateException");
+			assertFailed(context).hasLowCardinalityKeyValue("exception", "IllegalStateException");
 		});
 	}
 
@@ -160,9 +158,7 @@ class LeaderWorkObservationTests {
 	void futureThatFails() {
 		this.contextRunner.run((context) -> {
 			reports(context).future().completeExceptionally(reports(context).failure());
-			assertObservation().hasBeenStopped()
-				.hasError(reports(context).failure())
-				.hasLowCardinalityKeyValue("outcome", "ERROR");
+			assertFailed(context);
 		});
 	}
 
@@ -186,9 +182,7 @@ class LeaderWorkObservationTests {
 			CompletableFuture<String> result = reports(context).mono().toFuture();
 			reports(context).sink().tryEmitError(reports(context).failure());
 			assertThat(result).isCompletedExceptionally();
-			assertObservation().hasBeenStopped()
-				.hasError(reports(context).failure())
-				.hasLowCardinalityKeyValue("outcome", "ERROR");
+			assertFailed(context);
 		});
 	}
 
@@ -253,7 +247,7 @@ class LeaderWorkObservationTests {
 			assertThatIllegalStateException().isThrownBy(() -> elector.callIfLeader(() -> {
 				throw reports(context).failure();
 			}));
-			assertObservation().hasBeenStopped().hasError(reports(context).failure());
+			assertFailed(context);
 		});
 	}
 
@@ -326,7 +320,7 @@ class LeaderWorkObservationTests {
 	@Test
 	void handlerThatFailsDoesNotAffectTheWork(CapturedOutput output) {
 		this.contextRunner.run((context) -> {
-			this.registry.observationConfig().observationHandler(new FailingHandler("onStart", "onStop"));
+			this.registry.observationConfig().observationHandler(failingHandler("onStart", "onStop"));
 			assertThat(reports(context).create()).isNotEmpty();
 			assertThat(output).contains("Failed to observe leader work");
 			assertThat(context.getBean(DefaultLeaderElectors.class).getDefault().status().workInFlight()).isZero();
@@ -339,7 +333,7 @@ class LeaderWorkObservationTests {
 		MeterRegistry meters = new SimpleMeterRegistry();
 		this.contextRunner.run((context) -> {
 			this.registry.observationConfig().observationHandler(new DefaultMeterObservationHandler(meters));
-			this.registry.observationConfig().observationHandler(new FailingHandler(step));
+			this.registry.observationConfig().observationHandler(failingHandler(step));
 			Observation outer = Observation.start("outer", this.registry);
 			try (Observation.Scope scope = outer.openScope()) {
 				reports(context).create();
@@ -387,8 +381,25 @@ class LeaderWorkObservationTests {
 		return TestObservationRegistryAssert.assertThat(this.registry).hasSingleObservationThat().hasNameEqualTo(NAME);
 	}
 
+	private TestObservationRegistryAssertReturningObservationContextAssert assertFailed(
+			AssertableApplicationContext context) {
+		return assertObservation().hasBeenStopped()
+			.hasError(reports(context).failure())
+			.hasLowCardinalityKeyValue("outcome", "ERROR");
+	}
+
 	private static String name(Observation observation) {
 		return (observation != null) ? observation.getContextView().getName() : "none";
+	}
+
+	private static ObservationHandler<LeaderWorkObservationContext> failingHandler(String... steps) {
+		return mock((call) -> {
+			if (List.of(steps).contains(call.getMethod().getName())) {
+				throw new IllegalStateException("No tracer");
+			}
+			return call.getMethod().getName().equals("supportsContext")
+					? call.getArgument(0) instanceof LeaderWorkObservationContext : null;
+		});
 	}
 
 	private static Reports reports(AssertableApplicationContext context) {
@@ -494,47 +505,6 @@ class LeaderWorkObservationTests {
 		@Override
 		public String getName() {
 			return "own.work";
-		}
-
-	}
-
-	static class FailingHandler implements ObservationHandler<LeaderWorkObservationContext> {
-
-		private final List<String> steps;
-
-		FailingHandler(String... steps) {
-			this.steps = List.of(steps);
-		}
-
-		@Override
-		public void onStart(LeaderWorkObservationContext context) {
-			fail("onStart");
-		}
-
-		@Override
-		public void onScopeOpened(LeaderWorkObservationContext context) {
-			fail("onScopeOpened");
-		}
-
-		@Override
-		public void onScopeClosed(LeaderWorkObservationContext context) {
-			fail("onScopeClosed");
-		}
-
-		@Override
-		public void onStop(LeaderWorkObservationContext context) {
-			fail("onStop");
-		}
-
-		private void fail(String step) {
-			if (this.steps.contains(step)) {
-				throw new IllegalStateException("No tracer");
-			}
-		}
-
-		@Override
-		public boolean supportsContext(Observation.Context context) {
-			return context instanceof LeaderWorkObservationContext;
 		}
 
 	}
