@@ -34,6 +34,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.faults.Invariants.Reign;
 import io.leaderelection.faults.LockSample.Lock;
+import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
@@ -56,6 +57,9 @@ final class Cluster implements AutoCloseable {
 	static final String STORE = "suite.store";
 
 	static final String TABLE = "table";
+
+	static final String[] TABLE_PROPERTIES = { "leader-election.store=table",
+			"leader-election.initialize-schema=always" };
 
 	static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
@@ -99,6 +103,14 @@ final class Cluster implements AutoCloseable {
 	private final Map<String, List<Entry>> ended = new LinkedHashMap<>();
 
 	private boolean serverFaults;
+
+	private boolean logged;
+
+	/** Between the nodes and the server, or {@code null}. */
+	private PgBouncer pooler;
+
+	/** How many of the nodes have a session that can be told from others. */
+	private int sessions = Integer.MAX_VALUE;
 
 	private int started;
 
@@ -159,6 +171,38 @@ final class Cluster implements AutoCloseable {
 		return this;
 	}
 
+	/**
+	 * Read the log of the server, which must be silent but for faults.
+	 */
+	Cluster withLog() {
+		this.logged = true;
+		return this;
+	}
+
+	/**
+	 * Let the nodes be elected behind a pooler.
+	 */
+	Cluster withPooler(PgBouncer pooler) {
+		this.pooler = pooler;
+		return this;
+	}
+
+	/**
+	 * Expect no more sessions than that.
+	 */
+	Cluster withSessions(int most) {
+		this.sessions = most;
+		return this;
+	}
+
+	boolean isLogged() {
+		return this.logged;
+	}
+
+	PgBouncer pooler() {
+		return this.pooler;
+	}
+
 	List<NodeProcess> nodes() {
 		return List.copyOf(this.nodes.keySet());
 	}
@@ -176,7 +220,13 @@ final class Cluster implements AutoCloseable {
 	 */
 	Cluster start(int count, String... more) {
 		List<NodeProcess> starting = Stream.generate(() -> launch(more)).limit(count).toList();
-		starting.forEach(NodeProcess::awaitStarted);
+		try {
+			starting.forEach(NodeProcess::awaitStarted);
+		}
+		catch (AssertionError ex) {
+			close();
+			throw ex;
+		}
 		return this;
 	}
 
@@ -200,7 +250,8 @@ final class Cluster implements AutoCloseable {
 	 * Start a further node without waiting for it.
 	 */
 	NodeProcess launch(String... more) {
-		TcpProxy proxy = new TcpProxy(this.server);
+		int port = (this.pooler != null) ? this.pooler.port() : this.server.port();
+		TcpProxy proxy = new TcpProxy(this.server.host(), port);
 		NodeProcess node = new NodeProcess("node-" + ++this.started, NodeApplication.class,
 				arguments("node-" + this.started, this.server.jdbcUrl(proxy.port()), more));
 		this.nodes.put(node, proxy);
@@ -218,7 +269,7 @@ final class Cluster implements AutoCloseable {
 				"--faults.writes.url=" + writesUrl(url), "--faults.writes.username=" + this.server.username(),
 				"--faults.writes.password=" + this.server.password()));
 		if (this.table && !this.properties.contains("leader-election.store=" + TABLE)) {
-			arguments.addAll(List.of("--leader-election.store=" + TABLE, "--leader-election.initialize-schema=always"));
+			Stream.of(TABLE_PROPERTIES).forEach((property) -> arguments.add("--" + property));
 		}
 		else if (!this.table && this.properties.stream().noneMatch((property) -> property.startsWith(FAST_TAKEOVER))) {
 			// The nodes see the proxies, which end a session only when its node does
@@ -256,10 +307,14 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * After a failure, thaw or replace what it has left behind, so that it does not
+	 * After a failure, heal, thaw or replace what it has left behind, so that it does not
 	 * spread to the next test.
 	 */
 	void repair() {
+		this.nodes.values().forEach((proxy) -> {
+			proxy.delay(Duration.ZERO, Duration.ZERO);
+			proxy.heal();
+		});
 		List<NodeProcess> dead = nodes().stream().filter((node) -> !node.isAlive()).toList();
 		nodes().stream().filter(NodeProcess::isAlive).forEach((node) -> node.signal("CONT"));
 		replace(dead.toArray(NodeProcess[]::new));
@@ -308,6 +363,24 @@ final class Cluster implements AutoCloseable {
 		catch (ConditionTimeoutException ex) {
 			throw new AssertionError("No single leader within " + limit + ":\n" + describe(), ex);
 		}
+	}
+
+	/**
+	 * Let the leader resign, and return the next one.
+	 */
+	NodeProcess awaitSuccessor() {
+		NodeProcess leader = awaitSessions().awaitLeader();
+		Term term = newestTerm();
+		leader.command("resign");
+		return node(awaitNext(term).node());
+	}
+
+	/**
+	 * The longest that it takes a node without a session to notice that a session is
+	 * free, and to open one.
+	 */
+	Duration longestWatch() {
+		return this.lease.plus(FaultRuns.LONGEST_WATCH).plusSeconds(1);
 	}
 
 	/**
@@ -393,6 +466,13 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * Let the server end the session of a node.
+	 */
+	void terminateSession(NodeProcess node) {
+		pids(node).forEach((pid) -> this.server.query("SELECT pg_terminate_backend(" + pid + ")"));
+	}
+
+	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
@@ -405,10 +485,11 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until every node has a session, so that each can take over.
+	 * Wait until every node has a session that is to have one, so that each of them can
+	 * take over.
 	 */
 	Cluster awaitSessions() {
-		return awaitSessions(this.nodes.size());
+		return (this.sessions > 0) ? awaitSessions(Math.min(this.sessions, this.nodes.size())) : this;
 	}
 
 	/**
@@ -526,6 +607,12 @@ final class Cluster implements AutoCloseable {
 	public void close() {
 		nodes().forEach(this::remove);
 		this.observer.close();
+	}
+
+	@Override
+	public String toString() {
+		return "PostgreSQL %s, lease %s, takeover delay %s, %s".formatted(
+				this.server.query("SHOW server_version").get(0), this.lease, this.takeoverDelay, this.properties);
 	}
 
 }

@@ -136,8 +136,11 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		/** Its transaction has failed, as far as the node can tell. */
 		NOT_FIRED,
 
-		/** What the node waits for before its grant, if it does; the details say it. */
-		BLOCKED_BY,
+		/** Another node leads; the details name it. */
+		OBSERVED,
+
+		/** What the elector says of itself. */
+		STATUS,
 
 		/** A job that is not leader work has taken the only thread of the scheduler. */
 		BLOCKED,

@@ -17,22 +17,20 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 
-import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import org.awaitility.Awaitility;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Injects faults into the leader of a cluster, as often as {@code -Dsuite.runs} says, and
- * checks after each what was recorded.
+ * Injects faults into a cluster, as often as {@code -Dsuite.runs} says, and checks after
+ * each what was recorded.
  */
 final class FaultRuns implements AutoCloseable {
-
-	static final int RUNS = Integer.getInteger("suite.runs", 1);
 
 	/**
 	 * What a machine with too few cores may add to any time.
@@ -44,55 +42,40 @@ final class FaultRuns implements AutoCloseable {
 	 */
 	static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
 
-	/**
-	 * After how long a delay was reported.
-	 */
-	private static final Duration REPORT = Duration.ofSeconds(1);
+	private static final int RUNS = Integer.getInteger("suite.runs", 1);
 
 	private static final int MOST_TRIES = 3;
 
 	private final Cluster cluster;
 
+	private final List<AutoCloseable> resources = new ArrayList<>();
+
 	private final Figures figures = new Figures();
 
-	FaultRuns(Cluster cluster) {
+	/**
+	 * Create a new {@code FaultRuns} instance.
+	 * @param cluster the nodes
+	 * @param resources what is closed after them
+	 */
+	FaultRuns(Cluster cluster, AutoCloseable... resources) {
 		this.cluster = cluster;
+		this.resources.add(cluster);
+		this.resources.addAll(List.of(resources));
 	}
 
 	Cluster cluster() {
 		return this.cluster;
 	}
 
-	Duration lease() {
-		return this.cluster.lease();
-	}
-
-	Duration takeoverDelay() {
-		return this.cluster.takeoverDelay();
-	}
-
-	/**
-	 * Run a fault after which another node is to lead.
-	 * @param fault its name
-	 * @param injection injects it into the leader
-	 * @param expectation what is to happen
-	 */
-	void run(String fault, Step<NodeProcess> injection, Step<Outcome> expectation) {
-		run(fault, () -> this.cluster.awaitSessions().awaitLeader(), injection, expectation);
-	}
-
-	/**
-	 * Run a fault of a node that was brought into some state, after which another node is
-	 * to lead.
-	 * @param fault its name
-	 * @param arrangement brings about the state and gives the node
-	 * @param injection injects the fault into that node
-	 * @param expectation what is to happen
-	 */
-	void run(String fault, Callable<NodeProcess> arrangement, Step<NodeProcess> injection, Step<Outcome> expectation) {
+	void run(Fault fault) {
 		for (int run = 0; run < RUNS; run++) {
 			try {
-				runOnce(fault, arrangement, injection, expectation);
+				if (fault.survived < 0) {
+					runWithSuccession(fault);
+				}
+				else {
+					runWithoutSuccession(fault);
+				}
 			}
 			catch (RuntimeException | AssertionError ex) {
 				ex.addSuppressed(new IllegalStateException(this.cluster.describe()));
@@ -102,59 +85,51 @@ final class FaultRuns implements AutoCloseable {
 		}
 	}
 
-	private void runOnce(String fault, Callable<NodeProcess> arrangement, Step<NodeProcess> injection,
-			Step<Outcome> expectation) {
-		NodeProcess node = arrange(arrangement);
-		Term term = this.cluster.newestTerm();
-		long at = System.nanoTime();
-		injection.take(node);
-		Outcome outcome = new Outcome(node, term, at, this.cluster.awaitNext(term));
-		expectation.take(outcome);
-		this.figures.add(fault, at, node.find(Kind.TRUE_UNTIL, term), Optional.of(outcome.next()));
-		this.cluster.awaitLeader();
-		this.cluster.verify();
-	}
-
-	private static NodeProcess arrange(Callable<NodeProcess> arrangement) {
-		try {
-			return arrangement.call();
-		}
-		catch (RuntimeException ex) {
-			throw ex;
-		}
-		catch (Exception ex) {
-			throw new IllegalStateException(ex);
+	private void runWithSuccession(Fault fault) {
+		try (FaultScene scene = new FaultScene(this.cluster)) {
+			scene.arrange(fault, this.cluster.awaitSessions().awaitLeader());
+			scene.inject(fault);
+			scene.awaitNext();
+			fault.healing.take(scene);
+			fault.expectations.forEach((expectation) -> expectation.take(scene));
+			this.figures.add(fault.name, scene.at(), scene.stepDown(), Optional.of(scene.next()));
+			this.cluster.awaitLeader();
+			scene.verify();
 		}
 	}
 
 	/**
-	 * Run a fault that the leader is to survive in its term. A machine that stalls for
-	 * longer than trust lasts, which is a fault of its own, gets further tries.
-	 * @param fault its name
-	 * @param injection injects it into the leader and ends it
+	 * A machine that stalls for longer than trust lasts, which is a fault of its own,
+	 * gets further tries.
 	 */
-	void runWithoutSuccession(String fault, Step<NodeProcess> injection) {
-		for (int run = 0; run < RUNS; run++) {
-			int tries = 1;
-			while (!survives(fault, injection, tries == MOST_TRIES)) {
-				tries++;
-			}
-			this.cluster.verify();
+	private void runWithoutSuccession(Fault fault) {
+		int tries = 1;
+		while (!survives(fault, tries == MOST_TRIES)) {
+			tries++;
 		}
 	}
 
-	private boolean survives(String fault, Step<NodeProcess> injection, boolean last) {
-		NodeProcess leader = this.cluster.awaitLeader();
-		Entry began = leader.last(Kind.TRUE_FROM).orElseThrow();
-		long at = System.nanoTime();
-		injection.take(leader);
-		this.cluster.awaitSampleOfLeader(System.nanoTime() + this.cluster.lease().toNanos());
-		boolean survived = leader.leads() && leader.last(Kind.TRUE_FROM).filter(began::equals).isPresent();
-		assertThat(survived || !last).as(leader::describe).isTrue();
-		if (survived) {
-			this.figures.add(fault, at, Optional.empty(), Optional.empty());
+	private boolean survives(Fault fault, boolean last) {
+		try (FaultScene scene = new FaultScene(this.cluster)) {
+			scene.arrange(fault, this.cluster.awaitLeader());
+			NodeProcess leader = this.cluster.awaitLeader();
+			Entry began = leader.last(Kind.TRUE_FROM).orElseThrow();
+			scene.inject(fault);
+			scene.pause(scene.lease(fault.survived));
+			fault.healing.take(scene);
+			this.cluster.awaitSampleOfLeader(System.nanoTime() + this.cluster.lease().toNanos());
+			boolean survived = leader.leads() && leader.last(Kind.TRUE_FROM).filter(began::equals).isPresent();
+			assertThat(survived || !last).as(leader::describe).isTrue();
+			if (survived) {
+				fault.expectations.forEach((expectation) -> expectation.take(scene));
+				this.figures.add(fault.name, scene.at(), Optional.empty(), Optional.empty());
+				scene.verify();
+			}
+			return survived;
 		}
-		return survived;
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 	@Override
@@ -167,144 +142,12 @@ final class FaultRuns implements AutoCloseable {
 				.untilAsserted(() -> assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
 					.anyMatch((row) -> !row.fenced()));
 			this.cluster.stopAndVerify();
-			this.figures.write();
+			this.figures.write(this.cluster.toString());
 		}
 		finally {
-			this.cluster.close();
+			Step<AutoCloseable> close = AutoCloseable::close;
+			this.resources.forEach(close::take);
 		}
-	}
-
-	/**
-	 * A step of a run.
-	 *
-	 * @param <T> what it is about
-	 */
-	@FunctionalInterface
-	interface Step<T> {
-
-		void apply(T subject) throws Exception;
-
-		default void take(T subject) {
-			try {
-				apply(subject);
-			}
-			catch (RuntimeException ex) {
-				throw ex;
-			}
-			catch (Exception ex) {
-				throw new IllegalStateException(ex);
-			}
-		}
-
-	}
-
-	/**
-	 * What has come of a fault.
-	 */
-	final class Outcome {
-
-		private final NodeProcess old;
-
-		private final Term term;
-
-		private final long at;
-
-		private final Entry next;
-
-		private Outcome(NodeProcess old, Term term, long at, Entry next) {
-			this.old = old;
-			this.term = term;
-			this.at = at;
-			this.next = next;
-		}
-
-		NodeProcess old() {
-			return this.old;
-		}
-
-		Entry next() {
-			return this.next;
-		}
-
-		/**
-		 * When the fault was injected.
-		 */
-		long at() {
-			return this.at;
-		}
-
-		/**
-		 * The next leader was there within a time.
-		 */
-		void nextWithin(Duration bound) {
-			assertThat(Duration.ofNanos(this.next.time() - this.at)).isLessThan(bound.plus(SLACK));
-		}
-
-		/**
-		 * The next leader was there within a time of the fault, apart from delays of its
-		 * threads.
-		 */
-		void tookOverWithin(Duration bound) {
-			assertNext(this.at, bound);
-		}
-
-		/**
-		 * The next leader was there within a time of the end of the old leader's
-		 * listeners, apart from delays of its threads.
-		 */
-		void handedOverWithin(Duration bound) {
-			assertNext(this.old.await(Kind.REVOKED_ENDED, this.term).time(), bound);
-		}
-
-		private void assertNext(long from, Duration bound) {
-			long time = this.next.time() - from;
-			// A node reports a delay after it
-			Awaitility.await().atMost(REPORT).untilAsserted(() -> {
-				long delayed = FaultRuns.this.cluster.history().delayed(this.next.node(), from, this.next.time());
-				assertThat(Duration.ofNanos(time - delayed))
-					.as("%s after %s, of which it was delayed for %s", this.next, Duration.ofNanos(time),
-							Duration.ofNanos(delayed))
-					.isLessThan(bound);
-			});
-		}
-
-		/**
-		 * The next leader was not exempted from the takeover delay.
-		 */
-		void nextNotBeforeTakeoverDelay() {
-			assertThat(Duration.ofNanos(this.next.time() - this.at))
-				.isGreaterThanOrEqualTo(FaultRuns.this.takeoverDelay());
-		}
-
-		/**
-		 * The old leader stepped down within a time, by its own record.
-		 */
-		void steppedDownWithin(Duration bound) {
-			Entry lastTrue = this.old.await(Kind.TRUE_UNTIL, this.term);
-			assertThat(Duration.ofNanos(lastTrue.time() - this.at)).isLessThan(bound);
-		}
-
-		/**
-		 * The old leader notified its listeners.
-		 */
-		Entry revoked() {
-			return this.old.await(Kind.REVOKED, this.term);
-		}
-
-		/**
-		 * The old leader notified its listeners, with this reason.
-		 */
-		void revokedBecause(String reason) {
-			assertThat(revoked().details()).isEqualTo(reason);
-		}
-
-		/**
-		 * Put a new node in the place of the old one, which has ended or is beyond help.
-		 */
-		void replaceOld() {
-			FaultRuns.this.cluster.replace(this.old);
-		}
-
 	}
 
 }

@@ -58,29 +58,19 @@ final class Figures {
 	}
 
 	/**
-	 * Append the table to a file beside the reports of the tests, and print it.
-	 */
-	void write() {
-		StringBuilder table = new StringBuilder(
-				"| fault | runs | last true: median, max (ms) | next grant: median, max (ms) | overlaps |\n");
-		this.faults.forEach((fault, runs) -> table.append(String.format("| %s | %d | %s | %s | %d |\n", fault,
-				runs.count, format(runs.stepDowns), format(runs.grants), runs.overlaps)));
-		append(table);
-	}
-
-	/**
-	 * Append the distribution of the times to the same file, and print it.
+	 * Append the distribution of the times to a file beside the reports of the tests, and
+	 * print it.
 	 * @param circumstances what the runs had in common
 	 */
-	void writeDistribution(String circumstances) {
+	void write(String circumstances) {
 		StringBuilder table = new StringBuilder(
-				"| fault | runs | overlaps | ms | min | p50 | p90 | p99 | p99.9 | max |\n");
+				circumstances + "\n\n" + "| fault | runs | overlaps | ms | min | p50 | p90 | p99 | p99.9 | max |\n");
 		this.faults.forEach((fault, runs) -> {
 			row(table, fault, runs, "last true after the fault", runs.stepDowns);
 			row(table, fault, runs, "next grant after the fault", runs.grants);
 			row(table, fault, runs, "next grant after last true", runs.distances);
 		});
-		append(table.append(circumstances).append('\n'));
+		append(table);
 	}
 
 	private static void row(StringBuilder table, String fault, Runs runs, String name, List<Long> nanos) {
@@ -104,15 +94,6 @@ final class Figures {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-	}
-
-	private static String format(List<Long> nanos) {
-		if (nanos.isEmpty()) {
-			return "";
-		}
-		List<Long> sorted = nanos.stream().sorted().toList();
-		return String.format(Locale.ROOT, "%.0f, %.0f", sorted.get(sorted.size() / 2) / 1e6,
-				sorted.get(sorted.size() - 1) / 1e6);
 	}
 
 	/**

@@ -35,7 +35,6 @@ import io.leaderelection.engine.MistakenElectors;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
-import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.testsupport.FrozenBackend;

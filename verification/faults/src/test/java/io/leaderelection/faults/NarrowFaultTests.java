@@ -16,19 +16,14 @@
 
 package io.leaderelection.faults;
 
-import java.sql.Connection;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiConsumer;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
-import io.leaderelection.faults.FaultRuns.Step;
 import io.leaderelection.faults.FencedWriter.Place;
 import io.leaderelection.faults.Invariants.Violation;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -40,15 +35,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Faults that meet a moment in which little time is left, or in which two things must
- * happen at once. Three of them with a {@link Mistake} too, which the checker of the
- * fault tests must find.
+ * Faults that meet a moment in which two things must happen at once. Each also with a
+ * {@link Mistake}, which the checker of the fault tests must find.
  */
 @AdvisoryLockOnly
 @Tag("ring3")
 class NarrowFaultTests {
-
-	private static final Duration LIMIT = Duration.ofSeconds(30);
 
 	private static final Duration LEASE = Cluster.LEASE.multipliedBy(3).dividedBy(2);
 
@@ -58,82 +50,6 @@ class NarrowFaultTests {
 
 	/** What no other statement of a session has in its text. */
 	private static final String CONFIRMATION = "query LIKE '%AS idle_in_transaction,%'";
-
-	/**
-	 * The next term is neither the same nor an older one, although the server has lost
-	 * what was not flushed.
-	 */
-	@Test
-	void termsAcrossACrash() {
-		// Nothing but a term's own flush brings it to the disk within this time
-		try (PostgreSqlServer server = PostgreSqlServer.start("wal_writer_delay=10000ms", "synchronous_commit=off")) {
-			verify(server, false, (cluster) -> {
-				cluster.awaitLeader();
-				int reigns = cluster.history().reigns().size();
-				server.stop("immediate");
-				server.startAgain();
-				Awaitility.await().until(() -> cluster.history().reigns().size() > reigns);
-			});
-		}
-	}
-
-	@Test
-	void grantAtTheTimeout() {
-		grantAt((server, pid) -> awaitTrue(server, onSession("clock_timestamp() - query_start > '900ms'", pid)));
-	}
-
-	@Test
-	void grantAtACancel() {
-		grantAt((server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
-	}
-
-	/**
-	 * Free the lock while the session that waits for it is stopped, so that it finds both
-	 * the grant and what is to end its wait.
-	 */
-	private static void grantAt(BiConsumer<PostgreSqlServer, Integer> end) {
-		PostgreSqlServer server = PostgreSqlServer.shared();
-		verify(server, false, (cluster) -> {
-			NodeProcess leader = cluster.awaitSessions().awaitLeader();
-			NodeProcess follower = cluster.awaitHeadOfQueue();
-			int pid = cluster.pids(follower).get(0);
-			// So that the node learns late how the wait ended
-			cluster.proxy(follower).delay(Duration.ZERO, Duration.ofMillis(500));
-			// Young enough not to time out before a cancel
-			awaitTrue(server, onSession("wait_event = 'advisory' AND clock_timestamp() - query_start < '300ms'", pid));
-			server.signalBackend(pid, "STOP");
-			leader.signal("KILL");
-			awaitTrue(server, """
-					SELECT count(*) > 0 FROM pg_locks
-					WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock' AND pid = %d
-					""".formatted(pid));
-			end.accept(server, pid);
-			server.signalBackend(pid, "CONT");
-			cluster.awaitNext(termOf(leader));
-		});
-	}
-
-	@Test
-	void earlierTermThatHasNotEnded() {
-		PostgreSqlServer server = PostgreSqlServer.shared();
-		verify(server, false, (cluster) -> {
-			NodeProcess leader = cluster.awaitSessions().awaitLeader();
-			Term term = termOf(leader);
-			int termClass = ElectionKeys.derive(cluster.group(), "default").termClass();
-			// A session that ends frees its locks one by one: this one is stuck on the
-			// way. Its term is later than that of the leader, who is not to blame for it.
-			try (Connection dying = server.connect(); Statement statement = dying.createStatement()) {
-				statement.execute("SELECT pg_advisory_lock(%d, (pg_current_xact_id()::text::bigint & 2147483647)::int)"
-					.formatted(termClass));
-				leader.signal("KILL");
-				cluster.awaitHolder(leader);
-				Awaitility.await().during(Duration.ofSeconds(1)).atMost(LIMIT).until(() -> !isGranted(cluster, term));
-				cluster.awaitSample();
-				statement.execute("SELECT pg_advisory_unlock_all()");
-			}
-			cluster.awaitNext(term);
-		});
-	}
 
 	@ParameterizedTest
 	@EnumSource(value = Mistake.class, names = { "NONE", "ANCHOR_AT_REPLY" })
@@ -178,7 +94,7 @@ class NarrowFaultTests {
 		check(mistake, "G1 fence", SHORT_WORK, (cluster) -> {
 			NodeProcess leader = cluster.awaitSessions().awaitLeader();
 			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);
-			terminateSession(cluster, leader);
+			cluster.terminateSession(leader);
 			NodeProcess next = cluster.node(cluster.awaitNext(held.requiredTerm()).node());
 			cluster.hold(next, Place.AFTER_FENCE);
 			next.command("release");
@@ -199,7 +115,7 @@ class NarrowFaultTests {
 			.start(2)) {
 			NodeProcess leader = cluster.awaitSessions().awaitLeader();
 			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);
-			terminateSession(cluster, leader);
+			cluster.terminateSession(leader);
 			Term next = cluster.awaitNext(held.requiredTerm()).requiredTerm();
 			Awaitility.await()
 				.until(() -> cluster.historyWithRows().rows().stream().anyMatch((row) -> row.term().equals(next)));
@@ -208,28 +124,6 @@ class NarrowFaultTests {
 			leader.await(Kind.HELD_ENDED, held.requiredTerm());
 			assertThat(cluster.check().violations()).isNotEmpty()
 				.allMatch((violation) -> violation.guarantee().equals("G1 fence"));
-		}
-	}
-
-	@Test
-	void freezeBetweenFenceAndCommit() {
-		PostgreSqlServer server = PostgreSqlServer.shared();
-		verify(server, true, (cluster) -> {
-			NodeProcess leader = cluster.awaitSessions().awaitLeader();
-			Entry held = cluster.hold(leader, Place.AFTER_FENCE);
-			leader.signal("STOP");
-			cluster.awaitNext(held.requiredTerm());
-			leader.signal("CONT");
-			leader.command("release");
-			leader.await(Kind.HELD_ENDED, held.requiredTerm());
-			assertThat(cluster.isCommitted(held)).isFalse();
-		});
-	}
-
-	private static void verify(PostgreSqlServer server, boolean writes, Step<Cluster> scenario) {
-		try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY)) {
-			scenario.take(cluster.startWithMistake(Mistake.NONE, SHORT_WORK, writes, 2));
-			cluster.verify();
 		}
 	}
 
@@ -264,20 +158,12 @@ class NarrowFaultTests {
 		return violations.stream().anyMatch((violation) -> violation.guarantee().equals(guarantee));
 	}
 
-	private static void terminateSession(Cluster cluster, NodeProcess node) {
-		cluster.server().execute("SELECT pg_terminate_backend(" + cluster.pids(node).get(0) + ")");
-	}
-
 	private static Term termOf(NodeProcess leader) {
 		return leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 	}
 
 	private static String onSession(String condition, int pid) {
 		return "SELECT " + condition + " FROM pg_stat_activity WHERE pid = " + pid;
-	}
-
-	private static boolean isGranted(Cluster cluster, Term after) {
-		return cluster.history().reigns().stream().anyMatch((reign) -> reign.term().compareTo(after) > 0);
 	}
 
 	private static void awaitTrue(PostgreSqlServer server, String sql) {

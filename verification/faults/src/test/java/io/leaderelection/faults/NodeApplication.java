@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
+import io.leaderelection.LeaderChangedEvent;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
@@ -63,7 +64,7 @@ public class NodeApplication {
 				"continue", context::start, "stop", context::close));
 		DefaultLeaderElector engine = context.getBean(DefaultLeaderElectors.class).getDefault();
 		commands.put("request", () -> engine.requestResignation(null, "test"));
-		commands.put("blocked by", () -> Recorder.record(Kind.BLOCKED_BY, String.valueOf(engine.status().blockedBy())));
+		commands.put("status", () -> Recorder.record(Kind.STATUS, engine.status().toString()));
 		context.getBeanProvider(FencedWriter.class).ifAvailable((writer) -> {
 			writer.start();
 			commands.putAll(writer.commands());
@@ -150,6 +151,11 @@ public class NodeApplication {
 		void listen(LeadershipEvent event) {
 			boolean granted = event instanceof LeadershipGrantedEvent;
 			Recorder.listen(event, () -> handle(granted ? this.grantedListener : this.revokedListener));
+		}
+
+		@EventListener
+		void observe(LeaderChangedEvent event) {
+			Recorder.record(Kind.OBSERVED, event.getLeader().nodeId());
 		}
 
 		private void handle(Duration duration) {

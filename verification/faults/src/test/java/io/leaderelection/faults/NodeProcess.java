@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
@@ -142,15 +143,22 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until the last leader that this node has logged is the given one.
+	 * Wait until the last leader that this node has observed is the given one.
 	 */
 	void awaitObserved(NodeProcess leader) {
 		Awaitility.await()
-			.until(() -> output().stream()
-				.filter((line) -> line.contains(", leader '"))
-				.reduce((earlier, later) -> later)
-				.filter((line) -> line.contains(", leader '" + leader.name() + "'"))
-				.isPresent());
+			.until(() -> last(Kind.OBSERVED).filter((entry) -> entry.details().equals(leader.name())).isPresent());
+	}
+
+	/**
+	 * Wait until the status of the elector, as text, meets a condition.
+	 */
+	void awaitStatus(Predicate<String> condition) {
+		Awaitility.await().until(() -> {
+			long from = System.nanoTime();
+			command("status");
+			return condition.test(await(Kind.STATUS, from).details());
+		});
 	}
 
 	/**
@@ -173,11 +181,7 @@ final class NodeProcess implements AutoCloseable {
 
 	private Entry await(Kind kind, Callable<Optional<Entry>> find, Duration limit) {
 		try {
-			return Awaitility.await()
-				.atMost(limit)
-				.pollInterval(Duration.ofMillis(5))
-				.until(find, Optional::isPresent)
-				.orElseThrow();
+			return Awaitility.await().atMost(limit).until(find, Optional::isPresent).orElseThrow();
 		}
 		catch (ConditionTimeoutException ex) {
 			throw new AssertionError("No " + kind + " on " + describe() + " within " + limit, ex);
@@ -189,9 +193,9 @@ final class NodeProcess implements AutoCloseable {
 	 */
 	String describe() {
 		List<Entry> all = history().stream()
-			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.TRUE_AT && entry.kind() != Kind.WORK
-					&& entry.kind() != Kind.WORK_ENDED && entry.kind() != Kind.WRITE
-					&& entry.kind() != Kind.WRITE_ENDED)
+			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.STATUS
+					&& entry.kind() != Kind.TRUE_AT && entry.kind() != Kind.WORK && entry.kind() != Kind.WORK_ENDED
+					&& entry.kind() != Kind.WRITE && entry.kind() != Kind.WRITE_ENDED)
 			.toList();
 		return this.name + (isAlive() ? ": " : " (ended): ") + all.subList(Math.max(0, all.size() - 20), all.size())
 				+ "\n" + String.join("\n", this.output);

@@ -17,7 +17,6 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 
 import io.leaderelection.faults.Entry.Kind;
@@ -77,41 +76,6 @@ class PgBouncerTests {
 		}
 	}
 
-	@Test
-	@Tag("ring3")
-	void sessionMode() {
-		try (PgBouncer pooler = PgBouncer.start(server, "session")) {
-			try (FaultRuns faults = new FaultRuns(cluster(pooler, TAKEOVER_DELAY, ALLOW).start(3))) {
-				leaderFaults(faults);
-			}
-			// While PgBouncer still keeps the connections
-			assertNoLocks();
-			assertThat(server.query("SELECT count(*) > 0 FROM pg_stat_activity WHERE client_port > 0 "
-					+ "AND query LIKE 'DISCARD ALL%' AND state = 'idle'"))
-				.containsExactly("t");
-		}
-	}
-
-	private static void leaderFaults(FaultRuns faults) {
-		faults.run("leader killed (kill -9) behind PgBouncer", (leader) -> leader.signal("KILL"), (outcome) -> {
-			outcome.nextWithin(TAKEOVER_DELAY);
-			outcome.replaceOld();
-		});
-		faults.run("backend terminated behind PgBouncer",
-				(leader) -> server.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(leader).get(0) + ")"),
-				(outcome) -> {
-					outcome.nextWithin(TAKEOVER_DELAY);
-					outcome.revokedBecause("SESSION_LOST");
-				});
-		faults.run("leader frozen behind PgBouncer, thawed", (leader) -> leader.signal("STOP"), (outcome) -> {
-			outcome.nextWithin(LEASE.plus(TAKEOVER_DELAY));
-			outcome.old().signal("CONT");
-			outcome.revokedBecause("LEASE_EXPIRED");
-		});
-		faults.run("leader resigned behind PgBouncer", (leader) -> leader.command("resign"),
-				(outcome) -> outcome.nextWithin(Duration.ZERO));
-	}
-
 	/**
 	 * The pooler is declared to run in session mode, and it does not.
 	 */
@@ -149,11 +113,7 @@ class PgBouncerTests {
 	}
 
 	private static Cluster cluster(PgBouncer pooler, Duration takeoverDelay, String... properties) {
-		List<String> all = new ArrayList<>(List.of(properties));
-		all.add("leader-election.datasource.url=" + server.jdbcUrl(pooler.port()));
-		all.add("leader-election.datasource.username=" + server.username());
-		all.add("leader-election.datasource.password=" + server.password());
-		return new Cluster(server, LEASE, takeoverDelay, all.toArray(String[]::new));
+		return new Cluster(server, LEASE, takeoverDelay, properties).withPooler(pooler);
 	}
 
 	private static void assertNoLocks() {

@@ -23,7 +23,7 @@ import java.util.List;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -42,15 +42,13 @@ class RolePresetTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	/** The longest that a node waits before it tries to connect again. */
-	private static final Duration BACKOFF = Duration.ofSeconds(5);
-
 	private static final int CRASHES = 3;
 
 	private static final String ROLE = "preset";
 
 	private static PostgreSqlServer server;
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	@BeforeAll
@@ -64,7 +62,7 @@ class RolePresetTests {
 		faults = new FaultRuns(new Cluster(server, LEASE, TAKEOVER_DELAY, "leader-election.datasource.username=" + ROLE,
 				"leader-election.datasource.password=right")
 			.withServerFaults()
-			.start(2));
+			.start(2), server);
 	}
 
 	private static void presetTimeouts() {
@@ -122,23 +120,13 @@ class RolePresetTests {
 				+ (setting.equals("search_path") ? value : "'" + value + "'"));
 	}
 
-	@AfterAll
-	static void stopNodes() {
-		try {
-			faults.close();
-		}
-		finally {
-			server.close();
-		}
-	}
-
 	@Test
 	void allPresetsAtOnce() {
 		ServerLog log = new ServerLog(server);
-		faults.runWithoutSuccession("presets of the role, three leases",
-				(leader) -> leader.await(Kind.TRUE_AT, System.nanoTime() + LEASE.multipliedBy(3).toNanos()));
-		faults.run("leader resigned with presets of the role", (leader) -> leader.command("resign"),
-				(outcome) -> outcome.nextWithin(Duration.ZERO));
+		faults.run(new Fault("presets of the role, three leases", (scene) -> {
+		}, FaultTable.survived(3)));
+		faults.run(new Fault("leader resigned with presets of the role", FaultTable.command("resign"),
+				FaultTable.handedOver("RESIGNED")));
 		log.verifyQuiet();
 	}
 
@@ -147,11 +135,11 @@ class RolePresetTests {
 	void crashRightAfterTheGrantWithoutSynchronousCommit() {
 		List<Term> granted = new ArrayList<>();
 		for (int i = 0; i < CRASHES; i++) {
-			faults.run("server crashed right after the grant, synchronous_commit = off", (leader) -> {
-				granted.add(leader.last(Kind.GRANTED).orElseThrow().requiredTerm());
+			faults.run(new Fault("server crashed right after the grant, synchronous_commit = off", (scene) -> {
+				granted.add(scene.target().last(Kind.GRANTED).orElseThrow().requiredTerm());
 				server.stop("immediate");
 				server.startAgain();
-			}, (outcome) -> outcome.nextWithin(BACKOFF.multipliedBy(2)));
+			}, FaultTable.expect((scene) -> scene.nextWithin(FaultScene.BACKOFF.multipliedBy(2)))));
 		}
 		assertThat(granted).hasSizeGreaterThanOrEqualTo(CRASHES).doesNotHaveDuplicates().isSorted();
 	}
@@ -161,9 +149,9 @@ class RolePresetTests {
 		server.execute("ALTER ROLE " + ROLE + " SET synchronous_commit = remote_apply");
 		server.reload("synchronous_standby_names=missing");
 		try {
-			faults.run("synchronous standby missing", (leader) -> server.execute(
+			faults.run(new Fault("synchronous standby missing", (scene) -> server.execute(
 					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"),
-					(outcome) -> outcome.nextWithin(BACKOFF));
+					FaultTable.expect((scene) -> scene.nextWithin(FaultScene.BACKOFF))));
 		}
 		finally {
 			server.reload("synchronous_standby_names");

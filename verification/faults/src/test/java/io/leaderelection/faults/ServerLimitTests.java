@@ -26,10 +26,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.faults.Fault.Trait;
 import io.leaderelection.faults.ServerLog.Complaint;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,9 +49,6 @@ class ServerLimitTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	/** The longest that a node waits before it tries to connect again. */
-	private static final Duration BACKOFF = Duration.ofSeconds(5);
-
 	/** How long it waits when an operator has to change something first. */
 	private static final Duration UNUSABLE_RETRY = Duration.ofSeconds(30);
 
@@ -60,6 +58,7 @@ class ServerLimitTests {
 
 	private static PostgreSqlServer server;
 
+	@AutoClose
 	private static FaultRuns faults;
 
 	@BeforeAll
@@ -69,30 +68,18 @@ class ServerLimitTests {
 		server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD '" + PASSWORD + "'");
 		faults = new FaultRuns(new Cluster(server, LEASE, TAKEOVER_DELAY, "leader-election.datasource.username=" + ROLE,
 				"leader-election.datasource.password=" + PASSWORD)
-			.start(3));
-	}
-
-	@AfterAll
-	static void stopNodes() {
-		try {
-			faults.close();
-		}
-		finally {
-			server.close();
-		}
+			.start(3), server);
 	}
 
 	@Test
 	void connectionsExhausted() {
 		List<Connection> hogs = new ArrayList<>();
-		faults.run("leader killed (kill -9) while connections are exhausted", (leader) -> {
+		faults.run(new Fault("leader killed (kill -9) while connections are exhausted", (scene) -> {
 			takeAllConnections(hogs);
-			leader.signal("KILL");
+			scene.target().signal("KILL");
 			// Its slot is the next to be taken
-			Awaitility.await().atMost(BACKOFF).until(() -> takeAllConnections(hogs) > 0);
-		}, (outcome) -> {
-			outcome.nextWithin(BACKOFF.plus(TAKEOVER_DELAY));
-			outcome.replaceOld();
+			Awaitility.await().atMost(FaultScene.BACKOFF).until(() -> takeAllConnections(hogs) > 0);
+		}, withinBackoff(), FaultTable.replaced(), FaultTable.expect((scene) -> {
 			NodeProcess waiting = faults.cluster().nodes().get(2);
 			assertThat(faults.cluster().pids(waiting)).isEmpty();
 			// Logged after the decision that ends its start
@@ -103,9 +90,9 @@ class ServerLimitTests {
 				hog.close();
 			}
 			Awaitility.await()
-				.atMost(BACKOFF.plus(FaultRuns.SLACK))
+				.atMost(FaultScene.BACKOFF.plus(FaultRuns.SLACK))
 				.until(() -> faults.cluster().pids(waiting).size() == 1);
-		});
+		})));
 	}
 
 	@Test
@@ -113,21 +100,15 @@ class ServerLimitTests {
 	void locksExhausted() throws SQLException {
 		ServerLog log = new ServerLog(server);
 		try (Connection hog = server.connect()) {
-			faults.runWithoutSuccession("lock table exhausted", (leader) -> {
+			faults.run(new Fault("lock table exhausted", (scene) -> takeAllLocks(hog), FaultTable.survived(1),
+					FaultTable.healed((scene) -> freeAllLocks(hog))));
+			faults.run(new Fault("leader killed (kill -9) while the lock table is exhausted", (scene) -> {
 				takeAllLocks(hog);
-				leader.await(Kind.TRUE_AT, System.nanoTime() + LEASE.toNanos());
-				freeAllLocks(hog);
-			});
-			faults.run("leader killed (kill -9) while the lock table is exhausted", (leader) -> {
-				takeAllLocks(hog);
-				leader.signal("KILL");
-				leader.awaitEnd();
+				scene.target().signal("KILL");
+				scene.target().awaitEnd();
 				takeAllLocks(hog);
 				freeAllLocks(hog);
-			}, (outcome) -> {
-				outcome.nextWithin(BACKOFF.plus(TAKEOVER_DELAY));
-				outcome.replaceOld();
-			});
+			}, withinBackoff(), FaultTable.replaced()));
 		}
 		assertThat(log.complaints().stream().collect(Collectors.groupingBy(Complaint::pid)).values())
 			.allMatch((ofSession) -> ofSession.size() == 1);
@@ -140,8 +121,8 @@ class ServerLimitTests {
 		NodeProcess follower = faults.cluster().followers().get(0);
 		server.execute("ALTER ROLE " + ROLE + " PASSWORD 'new'");
 		try {
-			faults.runWithoutSuccession("password rotated", (node) -> server
-				.execute("SELECT pg_terminate_backend(" + faults.cluster().pids(follower).get(0) + ")"));
+			faults.run(new Fault("password rotated", (scene) -> scene.cluster().terminateSession(follower),
+					FaultTable.survived(0)));
 			assertThat(leader.leads()).isTrue();
 			Awaitility.await()
 				.atMost(FaultRuns.SLACK)
@@ -161,6 +142,10 @@ class ServerLimitTests {
 			.until(() -> faults.cluster().pids(follower).size() == 1);
 		assertThat(follower.find(Kind.STOPPED, Long.MIN_VALUE)).isEmpty();
 		faults.cluster().verify();
+	}
+
+	private static Trait withinBackoff() {
+		return FaultTable.expect((scene) -> scene.nextWithin(FaultScene.BACKOFF.plus(TAKEOVER_DELAY)));
 	}
 
 	private static int takeAllConnections(List<Connection> hogs) {

@@ -21,11 +21,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.SplittableRandom;
-import java.util.stream.Stream;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Violation;
@@ -56,7 +55,7 @@ class Soak {
 
 	private static final Path FOLDER = Path.of("target", "soak");
 
-	private final Map<SoakFault, Integer> faults = new EnumMap<>(SoakFault.class);
+	private final Map<String, Integer> faults = new TreeMap<>();
 
 	private final List<String> violations = new ArrayList<>();
 
@@ -111,8 +110,9 @@ class Soak {
 		if (random.nextBoolean()) {
 			cluster.withWritesThroughProxies();
 		}
-		List<SoakFault> faults = Stream.of(SoakFault.values())
-			.filter((fault) -> !fastTakeover || !fault.resets())
+		List<Fault> faults = FaultTable.all()
+			.stream()
+			.filter((fault) -> fault.inSoak && !(fastTakeover && fault.resets))
 			.toList();
 		List<String> done = new ArrayList<>();
 		List<Violation> found = new ArrayList<>();
@@ -120,17 +120,16 @@ class Soak {
 			int size = MOST_NODES - random.nextInt(2);
 			cluster.start(size);
 			for (int i = 0; i < FAULTS_PER_ROUND; i++) {
-				SoakFault fault = faults.get(random.nextInt(faults.size()));
-				SoakScene scene = new SoakScene(cluster, random);
-				done.add(System.nanoTime() + " " + fault + " on " + scene.target()
-						+ (scene.hitsLeader() ? ", the leader" : ""));
-				fault.inject(scene);
-				this.faults.merge(fault, 1, Integer::sum);
+				Fault fault = faults.get(random.nextInt(faults.size()));
+				FaultScene scene = new FaultScene(cluster, random);
+				done.add(System.nanoTime() + " " + fault.name + " on " + scene.target());
+				scene.play(fault);
+				this.faults.merge(fault.name, 1, Integer::sum);
 				settle(cluster, size);
 			}
 			cluster.awaitSessions(cluster.isTable() ? size : Math.min(size, standbys + 1)).stopAndVerify();
 		}
-		catch (AssertionError | RuntimeException ex) {
+		catch (AssertionError | RuntimeException | InterruptedException ex) {
 			found.add(new Violation("Round", ex.toString()));
 		}
 		History history = cluster.historyWithRows();

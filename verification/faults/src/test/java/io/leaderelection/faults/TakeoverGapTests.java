@@ -21,6 +21,7 @@ import java.time.Duration;
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -51,16 +52,12 @@ class TakeoverGapTests {
 	@Test
 	void backendTerminatedBehindAPartitionWithLongTakeoverDelay() {
 		try (FaultRuns exact = new FaultRuns(new Cluster(this.server, LEASE, LEASE).start(2))) {
-			exact.run("backend terminated behind a partition, takeover-delay = lease", (leader) -> {
-				int pid = exact.cluster().pids(leader).get(0);
-				exact.cluster().proxy(leader).blackHole();
+			exact.run(new Fault("backend terminated behind a partition, takeover-delay = lease", (scene) -> {
+				int pid = scene.cluster().pids(scene.target()).get(0);
+				scene.proxy().blackHole();
 				terminate(pid);
-			}, (outcome) -> {
-				outcome.nextWithin(LEASE);
-				outcome.steppedDownWithin(LEASE);
-				outcome.revokedBecause("LEASE_EXPIRED");
-				exact.cluster().proxy(outcome.old()).heal();
-			});
+			}, FaultTable.healed(FaultTable.proxy(TcpProxy::heal)), FaultTable.within(0),
+					FaultTable.expect((scene) -> scene.steppedDownWithin(LEASE)), FaultTable.because("LEASE_EXPIRED")));
 		}
 	}
 
@@ -121,20 +118,17 @@ class TakeoverGapTests {
 	void connectionResetWhileTheLeaderDoesNotRun() {
 		try (FaultRuns slow = new FaultRuns(
 				new Cluster(this.server, LEASE, LONG_TAKEOVER_DELAY, Cluster.NO_FAST_TAKEOVER).start(2))) {
-			slow.run("connection reset while the leader does not run, without fast takeover", (leader) -> {
-				leader.signal("STOP");
+			slow.run(new Fault("connection reset while the leader does not run, without fast takeover", (scene) -> {
+				scene.target().signal("STOP");
 				try {
-					slow.cluster().proxy(leader).reset();
-					slow.cluster().awaitHolder(leader);
+					scene.proxy().reset();
+					scene.cluster().awaitHolder(scene.target());
 				}
 				finally {
-					leader.signal("CONT");
+					scene.target().signal("CONT");
 				}
-			}, (outcome) -> {
-				outcome.nextNotBeforeTakeoverDelay();
-				outcome.nextWithin(LONG_TAKEOVER_DELAY);
-				outcome.revokedBecause("SESSION_LOST");
-			});
+			}, FaultTable.expect(FaultScene::nextNotBeforeTakeoverDelay), FaultTable.within(0),
+					FaultTable.because("SESSION_LOST")));
 		}
 	}
 

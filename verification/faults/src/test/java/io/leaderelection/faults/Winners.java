@@ -19,7 +19,6 @@ package io.leaderelection.faults;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -33,62 +32,68 @@ import org.awaitility.Awaitility;
 /**
  * Brings a node of a cluster between its win and its grant, or just behind the latter.
  */
-final class Winners implements AutoCloseable {
+final class Winners {
 
 	private final Cluster cluster;
 
-	private Connection fencedTransaction;
-
-	private NodeProcess resigner;
-
-	Winners(Cluster cluster) {
+	private Winners(Cluster cluster) {
 		this.cluster = cluster;
 	}
 
 	/**
-	 * Let the leader resign while a fenced transaction is under way, and return who has
-	 * won and waits for the end of that.
+	 * Let the leader resign while a fenced transaction is under way. The target has won
+	 * and waits for the end of that.
 	 */
-	NodeProcess atTheBarrier() throws SQLException {
-		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-		this.fencedTransaction = this.cluster.server().connect();
-		try (Statement statement = this.fencedTransaction.createStatement()) {
+	static void atTheBarrier(FaultScene scene) throws SQLException {
+		Cluster cluster = scene.cluster();
+		Connection fencedTransaction = scene.closing(cluster.server().connect());
+		try (Statement statement = fencedTransaction.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock_shared(%d)"
-				.formatted(ElectionKeys.derive(this.cluster.group(), "default").fence()));
+				.formatted(ElectionKeys.derive(cluster.group(), "default").fence()));
 		}
-		leader.command("resign");
-		return this.cluster.awaitLocks((sample) -> sample.locks()
+		scene.target().command("resign");
+		scene.target(cluster.awaitLocks((sample) -> sample.locks()
 			.stream()
 			.filter((lock) -> lock.key() == Key.FENCE && !lock.granted())
 			.map(Lock::node)
-			.findFirst());
+			.findFirst()));
 	}
 
 	/**
-	 * Let the server end the session of the leader, and return who has won and waits out
-	 * the delay.
+	 * Let the server end the session of the leader. The target has won and waits out the
+	 * delay.
 	 */
-	NodeProcess inTheTakeoverDelay() {
-		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-		this.cluster.server().execute("SELECT pg_terminate_backend(" + this.cluster.pids(leader).get(0) + ")");
-		return this.cluster.awaitHolder(leader);
+	static void inTheTakeoverDelay(FaultScene scene) {
+		scene.terminateSession();
+		scene.target(scene.cluster().awaitHolder(scene.target()));
 	}
 
 	/**
-	 * Let the leader resign, and return who was granted after it.
+	 * Let the leader resign. The target was granted after it.
 	 */
-	NodeProcess granted() {
-		NodeProcess leader = this.cluster.awaitSessions().awaitLeader();
-		Term term = this.cluster.newestTerm();
-		leader.command("resign");
-		return this.cluster.node(this.cluster.awaitNext(term).node());
+	static void granted(FaultScene scene) {
+		scene.target(scene.cluster().awaitSuccessor());
+	}
+
+	/**
+	 * The same as {@link #besideTheMarker}, but the target was granted when the server
+	 * had ended the session of the frozen node.
+	 */
+	static void grantedAfterTheResignerFroze(FaultScene scene) {
+		besideTheMarker(scene);
+		Term term = scene.other().last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
+		scene.target(scene.cluster().node(scene.cluster().awaitNext(term).node()));
 	}
 
 	/**
 	 * Freeze the leader after its resignation, so that it does not close the session
-	 * whose marker no successor has come for in time, and return who has won meanwhile.
+	 * whose marker no successor has come for in time. The target has won meanwhile.
 	 */
-	NodeProcess besideTheMarkerOfAFrozenResigner() {
+	static void besideTheMarker(FaultScene scene) {
+		new Winners(scene.cluster()).freezeResigner(scene);
+	}
+
+	private void freezeResigner(FaultScene scene) {
 		// The marker stands for a second, which a machine that stalls may miss
 		for (int attempt = 0; attempt < 5; attempt++) {
 			List<NodeProcess> followers = this.cluster.awaitSessions().followers();
@@ -96,10 +101,11 @@ final class Winners implements AutoCloseable {
 			boolean marked = freezeBehindItsMarker(leader, followers);
 			followers.forEach((follower) -> follower.signal("CONT"));
 			if (marked) {
-				this.resigner = leader;
 				NodeProcess winner = this.cluster.awaitHolder(leader);
 				if (this.cluster.history().samples().stream().anyMatch((sample) -> wonBeside(sample, winner, leader))) {
-					return winner;
+					scene.other(leader);
+					scene.target(winner);
+					return;
 				}
 			}
 			leader.signal("CONT");
@@ -122,7 +128,7 @@ final class Winners implements AutoCloseable {
 		leader.signal("STOP");
 		// Until then the server itself removes the marker when a successor comes
 		// A node that was frozen too late has no session any longer
-		Awaitility.await().atMost(this.cluster.lease()).pollInterval(Duration.ofMillis(5)).until(() -> isIdle(leader));
+		Awaitility.await().atMost(this.cluster.lease()).until(() -> isIdle(leader));
 		return marks(this.cluster.awaitSample(), leader);
 	}
 
@@ -139,40 +145,12 @@ final class Winners implements AutoCloseable {
 	}
 
 	/**
-	 * The same, but return who was granted when the server had ended the session of the
-	 * frozen node.
-	 */
-	NodeProcess grantedAfterTheResignerFroze() {
-		besideTheMarkerOfAFrozenResigner();
-		Term term = this.resigner.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
-		return this.cluster.node(this.cluster.awaitNext(term).node());
-	}
-
-	/**
 	 * Whether the marker of a clean release remains.
 	 */
 	static boolean marks(LockSample sample, NodeProcess node) {
 		return sample.locks()
 			.stream()
 			.anyMatch((lock) -> lock.key() == Key.CLEAN && lock.granted() && lock.node().equals(node.name()));
-	}
-
-	NodeProcess resigner() {
-		return this.resigner;
-	}
-
-	/**
-	 * End the fenced transaction.
-	 */
-	void openBarrier() throws SQLException {
-		this.fencedTransaction.close();
-	}
-
-	@Override
-	public void close() throws SQLException {
-		if (this.fencedTransaction != null) {
-			this.fencedTransaction.close();
-		}
 	}
 
 }
