@@ -54,7 +54,7 @@ import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
-import io.leaderelection.postgresql.advisory.EarlierStore;
+import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -66,6 +66,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  * application, and all that was recorded of them.
  */
 final class LightNodes implements AutoCloseable {
+
+	/** A table instead of locks. */
+	static final Stores TABLE = (settings, keys, source) -> new LeaseTable(source,
+			new LeaseTable.Node(settings.nodeId(), "host", 1), "leader_election", true, settings.lease())
+		.store(settings, "nodes:default", keys, 0);
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
 
@@ -107,7 +112,7 @@ final class LightNodes implements AutoCloseable {
 	 * Start nodes that all have a session.
 	 */
 	LightNodes(PostgreSqlServer server, int count, Duration lease, Duration takeoverDelay) {
-		this(server, count, lease, takeoverDelay, new NodeOptions(count, (number) -> true, server.username(), null));
+		this(server, count, lease, takeoverDelay, new NodeOptions(count, server.username(), null));
 	}
 
 	LightNodes(PostgreSqlServer server, int count, Duration lease, Duration takeoverDelay, NodeOptions options) {
@@ -127,10 +132,8 @@ final class LightNodes implements AutoCloseable {
 				Duration.ofSeconds(20), this.options.candidates().test(number), this.options.standbys());
 		this.entries.put(node, new ArrayList<>());
 		ElectionKeys keys = ElectionKeys.derive(this.group, "default");
-		ElectionStore sessions = this.options.earlier().test(number)
-				? new EarlierStore(settings, keys, new Source(node))
-				: new AdvisoryLockStore(settings, keys, 0, false, new Source(node), null);
-		return new DefaultLeaderElectors(List.of(settings), (any) -> sessions, this::listen).getDefault();
+		ElectionStore store = this.options.store().create(settings, keys, new Source(node));
+		return new DefaultLeaderElectors(List.of(settings), (any) -> store, this::listen).getDefault();
 	}
 
 	private void listen(ElectionEvent published) {
@@ -203,6 +206,31 @@ final class LightNodes implements AutoCloseable {
 		return List.copyOf(this.electors);
 	}
 
+	/**
+	 * Return the nodes that watch, without a session of their own.
+	 */
+	List<DefaultLeaderElector> watchers() {
+		return this.electors.stream().filter((elector) -> elector.status().watching()).toList();
+	}
+
+	/**
+	 * Return the leader and its standbys.
+	 */
+	List<DefaultLeaderElector> standbys() {
+		return this.electors.stream().filter((elector) -> !elector.status().watching()).toList();
+	}
+
+	/**
+	 * Return how many requests for a table the server has logged, each of which begins by
+	 * setting the isolation.
+	 */
+	static long requests(PostgreSqlServer server) {
+		return server.log()
+			.lines()
+			.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
+			.count();
+	}
+
 	int sessions() {
 		return this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
 			.size();
@@ -228,7 +256,7 @@ final class LightNodes implements AutoCloseable {
 	 */
 	void terminateSession(DefaultLeaderElector elector) {
 		this.server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-				+ "WHERE application_name = 'leader-election default " + elector.getNodeId() + "'");
+				+ "WHERE application_name LIKE 'leader-election % " + elector.getNodeId() + "'");
 	}
 
 	/**
@@ -279,7 +307,8 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	void verify() {
-		Invariants checked = new Invariants(history(), this.lease, this.takeoverDelay).check();
+		Invariants invariants = new Invariants(history(), this.lease, this.takeoverDelay);
+		Invariants checked = (this.options.store() == TABLE) ? invariants.withoutLocks().check() : invariants.check();
 		assertThat(checked.violations()).isEmpty();
 		// Excused overlaps pass, but not in silence
 		checked.excused().forEach((overlap) -> System.out.println("excused: " + overlap));
@@ -310,13 +339,32 @@ final class LightNodes implements AutoCloseable {
 	 * @param candidates which of them may lead
 	 * @param user the role as which they connect
 	 * @param pool the pool of the application
-	 * @param earlier which of them are of the version before seats for standbys
+	 * @param store creates what they are elected with
 	 */
-	record NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool, IntPredicate earlier) {
+	record NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool, Stores store) {
 
-		NodeOptions(int standbys, IntPredicate candidates, String user, DataSource pool) {
-			this(standbys, candidates, user, pool, (number) -> false);
+		NodeOptions(int standbys, String user, DataSource pool) {
+			this(standbys, (number) -> true, user, pool,
+					(settings, keys, source) -> new AdvisoryLockStore(settings, keys, 0, false, source, null));
 		}
+
+		NodeOptions withCandidates(IntPredicate candidates) {
+			return new NodeOptions(this.standbys, candidates, this.user, this.pool, this.store);
+		}
+
+		NodeOptions withStore(Stores store) {
+			return new NodeOptions(this.standbys, this.candidates, this.user, this.pool, store);
+		}
+
+	}
+
+	/**
+	 * Creates a store.
+	 */
+	@FunctionalInterface
+	interface Stores {
+
+		ElectionStore create(ElectionSettings settings, ElectionKeys keys, ConnectionSource source);
 
 	}
 

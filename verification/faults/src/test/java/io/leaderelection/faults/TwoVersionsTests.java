@@ -22,7 +22,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 import io.leaderelection.engine.DefaultLeaderElector;
+import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.faults.LightNodes.NodeOptions;
+import io.leaderelection.postgresql.ConnectionSource;
+import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
+import io.leaderelection.postgresql.advisory.EarlierStore;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -147,12 +153,21 @@ class TwoVersionsTests {
 	}
 
 	private static boolean isEarlier(DefaultLeaderElector elector) {
-		return Integer.parseInt(elector.getNodeId().substring("node-".length())) <= EARLIER;
+		return isEarlier(elector.getNodeId());
+	}
+
+	private static boolean isEarlier(String node) {
+		return Integer.parseInt(node.substring("node-".length())) <= EARLIER;
+	}
+
+	private static ElectionStore store(ElectionSettings settings, ElectionKeys keys, ConnectionSource source) {
+		return isEarlier(settings.nodeId()) ? new EarlierStore(settings, keys, source)
+				: new AdvisoryLockStore(settings, keys, 0, false, source, null);
 	}
 
 	private static LightNodes nodes() {
 		return new LightNodes(server, NODES, LEASE, TAKEOVER_DELAY,
-				new NodeOptions(STANDBYS, (number) -> true, server.username(), null, (number) -> number <= EARLIER));
+				new NodeOptions(STANDBYS, server.username(), null).withStore(TwoVersionsTests::store));
 	}
 
 }
