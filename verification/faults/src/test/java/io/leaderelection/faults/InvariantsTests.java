@@ -165,9 +165,7 @@ class InvariantsTests {
 
 	@Test
 	void missingRevokedEvent() {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
 		add("a", 4000, Kind.SAMPLES, 0, "4000");
 		assertGuarantees("G5 events");
@@ -182,9 +180,7 @@ class InvariantsTests {
 
 	@Test
 	void eventThatIsLateOnANodeThatDidNotRun() {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
 		add("a", 2000, Kind.STALL, 0, Long.toString(1_900_000_000));
 		add("a", 4000, Kind.REVOKED, 1, "LEASE_EXPIRED");
@@ -234,9 +230,7 @@ class InvariantsTests {
 	}
 
 	private void revoked(int time) {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
 		add("a", time, Kind.REVOKED, 1, "LEASE_EXPIRED");
 	}
@@ -254,9 +248,7 @@ class InvariantsTests {
 	}
 
 	private void lateLoss(String role) {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 1900, Kind.WORK, 1, "1");
 		add("a", 2000, Kind.TRUE_UNTIL, 1, role);
 		add("a", 3400, Kind.REVOKED, 1, "LEASE_EXPIRED");
@@ -368,9 +360,7 @@ class InvariantsTests {
 
 	@Test
 	void listenersNotifiedWhileTheNodeLeads() {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 2000, Kind.REVOKED, 1, "SESSION_LOST");
 		add("a", 2000, Kind.REVOKED_ENDED, 1, "SESSION_LOST");
 		add("a", 2400, Kind.TRUE_UNTIL, 1, "");
@@ -431,9 +421,7 @@ class InvariantsTests {
 	}
 
 	private void resignWithASlowListener(int end) {
-		add("a", 1000, Kind.TRUE_FROM, 1, "");
-		add("a", 1000, Kind.GRANTED, 1, "");
-		add("a", 1000, Kind.GRANTED_ENDED, 1, "");
+		begin("a", 1, 1000);
 		add("a", 2000, Kind.TRUE_UNTIL, 1, "");
 		add("a", 2001, Kind.REVOKED, 1, "RESIGNED");
 		if (end > 0) {
@@ -567,31 +555,31 @@ class InvariantsTests {
 
 	@Test
 	void twoSessions() {
-		for (int time = 1000; time < 8000; time += 500) {
-			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
-		}
+		twoSessions(8000);
 		assertThat(check().violations()).isNotEmpty()
 			.allMatch((violation) -> violation.guarantee().equals("G7 sessions"));
 	}
 
 	@Test
 	void sessionThatIsCutOffMayLingerForALease() {
-		for (int time = 1000; time < 3000; time += 500) {
-			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
-		}
+		twoSessions(3000);
 		assertThat(check().violations()).isEmpty();
 	}
 
 	@Test
 	void sessionOfTheTableMayLingerForLonger() {
-		for (int time = 1000; time < 32_000; time += 500) {
-			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
-		}
+		twoSessions(32_000);
 		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations()).isEmpty();
-		sample(33_500, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		twoSessions(33_501);
 		assertThat(new Invariants(history(), LEASE, Duration.ZERO).withoutLocks().check().violations())
 			.extracting(Violation::guarantee)
 			.containsExactly("G7 sessions");
+	}
+
+	private void twoSessions(int until) {
+		for (int time = 1000; time < until; time += 500) {
+			sample(time, List.of(), List.of(new Session("a", 1, true, 0), new Session("a", 2, true, 0)));
+		}
 	}
 
 	private void assertGuarantees(String... guarantees) {
@@ -607,12 +595,16 @@ class InvariantsTests {
 	}
 
 	private void reign(String node, int term, int from, int until, String reason) {
-		add(node, from, Kind.TRUE_FROM, term, "");
-		add(node, from, Kind.GRANTED, term, "");
-		add(node, from, Kind.GRANTED_ENDED, term, "");
+		begin(node, term, from);
 		add(node, until, Kind.TRUE_UNTIL, term, "");
 		add(node, until, Kind.REVOKED, term, reason);
 		add(node, until, Kind.REVOKED_ENDED, term, reason);
+	}
+
+	private void begin(String node, int term, int from) {
+		add(node, from, Kind.TRUE_FROM, term, "");
+		add(node, from, Kind.GRANTED, term, "");
+		add(node, from, Kind.GRANTED_ENDED, term, "");
 	}
 
 	private void hold(String node, int term, int from, int until) {

@@ -110,9 +110,10 @@ final class NetworkFaults extends FaultTable {
 
 	private void halfMessages(Direction direction, int... bytes) {
 		for (int each : bytes) {
+			// A soak chooses the number of bytes
 			fault("half a message of a confirmation, " + direction + " " + each,
 					(scene) -> scene.cutInMessage(direction, each), healed(proxy(TcpProxy::heal)), expires(1.2, 2),
-					inSoak(), resets(), ring(3, SLOW_TAKEOVER));
+					(each == bytes[0]) ? inSoak() : and(), resets(), ring(3, SLOW_TAKEOVER));
 		}
 	}
 

@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -92,11 +91,6 @@ final class RandomEnds implements AutoCloseable {
 	private final List<String> mistakes = new ArrayList<>();
 
 	private final Map<Kind, Map<String, Integer>> counts = new EnumMap<>(Kind.class);
-
-	/** How long the process of a session was visible after its locks, in microseconds. */
-	private final List<Long> visible = new ArrayList<>();
-
-	private final Map<String, Integer> exceptions = new TreeMap<>();
 
 	private int expected;
 
@@ -177,8 +171,6 @@ final class RandomEnds implements AutoCloseable {
 		Kind kind = (contender != null) ? Kind.OF_THREADS.get(this.random.nextInt(Kind.OF_THREADS.size()))
 				: (this.random.nextInt(4) > 0) ? Kind.PROCESS_KILLED : Kind.TERMINATED;
 		boolean disturbed = this.random.nextInt(6) == 0;
-		String before = counters();
-		CompletableFuture<Long> visible = (this.random.nextInt(4) == 0 && !this.pooled) ? measure(leader) : null;
 		long start = System.nanoTime();
 		CompletableFuture<Void> disturbance = disturbed ? CompletableFuture.runAsync(this::terminateAnother)
 				: CompletableFuture.completedFuture(null);
@@ -195,10 +187,7 @@ final class RandomEnds implements AutoCloseable {
 			Objects.requireNonNull(this.process).destroyForcibly().waitFor();
 		}
 		disturbance.join();
-		if (visible != null) {
-			this.visible.add(visible.get(LIMIT.toSeconds(), TimeUnit.SECONDS));
-		}
-		return new End(leader.node(), leader.pid(), leader.term(), kind, disturbed, start, before);
+		return new End(leader.node(), leader.term(), kind, disturbed, start);
 	}
 
 	private void end(Contender leader, Kind kind) throws Exception {
@@ -255,44 +244,6 @@ final class RandomEnds implements AutoCloseable {
 	}
 
 	/**
-	 * Measure how long the process of a session is visible after its locks are free.
-	 */
-	private CompletableFuture<Long> measure(Win leader) throws Exception {
-		String key = "%d, %d".formatted(this.keys.termClass(),
-				ElectionKeys.termObject(leader.term().timeline(), leader.term().transactionId()));
-		Connection connection = this.server.connect();
-		int pid = connection.unwrap(PGConnection.class).getBackendPID();
-		CompletableFuture<Long> visible = CompletableFuture.supplyAsync(() -> {
-			try (connection; Statement statement = connection.createStatement()) {
-				statement.execute("""
-						DO $$
-						DECLARE
-						  free timestamptz;
-						BEGIN
-						  PERFORM pg_advisory_xact_lock_shared(%s);
-						  free := clock_timestamp();
-						  WHILE EXISTS (SELECT FROM pg_stat_get_activity(%d)) LOOP
-						    PERFORM pg_sleep(0.0002);
-						    PERFORM pg_stat_clear_snapshot();
-						  END LOOP;
-						  PERFORM set_config('test.visible',
-						    (1000000 * extract(epoch FROM clock_timestamp() - free))::bigint::text, false);
-						END $$""".formatted(key, leader.pid()));
-				try (ResultSet row = statement.executeQuery("SELECT current_setting('test.visible')::bigint")) {
-					row.next();
-					return row.getLong(1);
-				}
-			}
-			catch (SQLException ex) {
-				throw new IllegalStateException(ex);
-			}
-		});
-		String waiting = "SELECT count(*)::text FROM pg_locks WHERE NOT granted AND pid = " + pid;
-		Awaitility.await().until(() -> query(waiting).equals("1"));
-		return visible;
-	}
-
-	/**
 	 * Have something happen at a random time.
 	 */
 	private void pause(int mostMicros) {
@@ -335,44 +286,13 @@ final class RandomEnds implements AutoCloseable {
 	/**
 	 * Count mistakes, and how often the end is recognized.
 	 */
-	private void judge(End end, Win win) throws SQLException {
+	private void judge(End end, Win win) {
 		this.mistakes.addAll(mistakes(this.ends, win));
 		this.counts.computeIfAbsent(end.kind(), (kind) -> new TreeMap<>())
 			.merge(win.ending() + (end.disturbed() ? " (disturbed)" : ""), 1, Integer::sum);
-		Side side = end.kind().side;
-		if (side == Side.SERVER || side == Side.RELEASE || end.disturbed() || this.pooled) {
-			return;
-		}
-		if (!end.term().equals(win.settled())) {
-			this.exceptions.merge("leader not known for the takeover delay: " + win.ending(), 1, Integer::sum);
-			return;
-		}
-		this.expected += (side == Side.CLIENT) ? 1 : 0;
-		if (win.ending() == Ending.ABANDONED) {
-			this.recognized += (side == Side.CLIENT) ? 1 : 0;
-			return;
-		}
-		awaitEnd(end.pid());
-		boolean counted = !counters().equals(end.counters());
-		this.exceptions.merge(end.kind()
-				+ (counted ? ": counted as ended by the server" : ": visible for too long, or gone before the wait"), 1,
-				Integer::sum);
-	}
-
-	private void awaitEnd(int pid) {
-		Awaitility.await()
-			.until(() -> query("SELECT count(*)::text FROM pg_stat_get_activity(" + pid + ")").equals("0"));
-	}
-
-	private String counters() throws SQLException {
-		return query("SELECT concat_ws(' ', pg_stat_get_db_sessions_killed(oid), pg_stat_get_db_sessions_fatal(oid)) "
-				+ "FROM pg_database WHERE datname = current_database()");
-	}
-
-	private String query(String sql) throws SQLException {
-		try (Statement statement = this.administrator.createStatement(); ResultSet row = statement.executeQuery(sql)) {
-			row.next();
-			return row.getString(1);
+		if (end.kind().side == Side.CLIENT && !end.disturbed() && !this.pooled && end.term().equals(win.settled())) {
+			this.expected++;
+			this.recognized += (win.ending() == Ending.ABANDONED) ? 1 : 0;
 		}
 	}
 
@@ -448,14 +368,6 @@ final class RandomEnds implements AutoCloseable {
 				"%d ends, %d of %d idle sessions that the client ended recognized, %d mistakes"
 					.formatted(this.ends.size(), this.recognized, this.expected, this.mistakes.size()));
 		this.counts.forEach((kind, endings) -> text.append("\n  ").append(kind).append(' ').append(endings));
-		if (!this.visible.isEmpty()) {
-			List<Long> sorted = this.visible.stream().sorted().toList();
-			text.append(
-					"\n  process visible after the locks: median %d us, 90 %% %d us, 99 %% %d us, longest %d us, of %d"
-						.formatted(sorted.get(sorted.size() / 2), sorted.get(sorted.size() * 9 / 10),
-								sorted.get(sorted.size() * 99 / 100), sorted.get(sorted.size() - 1), sorted.size()));
-		}
-		this.exceptions.forEach((reason, number) -> text.append("\n  - ").append(reason).append(": ").append(number));
 		return text.toString();
 	}
 
@@ -477,10 +389,10 @@ final class RandomEnds implements AutoCloseable {
 		CLOSED(Side.CLIENT), RESET(Side.CLIENT), CLOSED_IN_ORDER(Side.CLIENT), PROCESS_KILLED(Side.CLIENT),
 
 		/** The server may count the error when it cannot send the answer. */
-		CLOSED_IN_CONFIRMATION(Side.CLIENT_IN_STATEMENT), RESET_IN_CONFIRMATION(Side.CLIENT_IN_STATEMENT),
+		CLOSED_IN_CONFIRMATION(Side.UNKNOWN), RESET_IN_CONFIRMATION(Side.UNKNOWN),
 
 		/** The lock may be free before the session ends. */
-		CLOSED_IN_RELEASE(Side.RELEASE), RELEASED(Side.RELEASE),
+		CLOSED_IN_RELEASE(Side.UNKNOWN), RELEASED(Side.UNKNOWN),
 
 		TERMINATED(Side.SERVER), TERMINATED_IN_CONFIRMATION(Side.SERVER), TERMINATED_IN_RELEASE(Side.SERVER),
 		IDLE(Side.SERVER), IDLE_IN_TRANSACTION(Side.SERVER);
@@ -499,11 +411,11 @@ final class RandomEnds implements AutoCloseable {
 	}
 
 	/**
-	 * Who ends a session.
+	 * Who ends a session, as far as the server can tell.
 	 */
 	private enum Side {
 
-		CLIENT, CLIENT_IN_STATEMENT, RELEASE, SERVER
+		CLIENT, SERVER, UNKNOWN
 
 	}
 
@@ -511,14 +423,12 @@ final class RandomEnds implements AutoCloseable {
 	 * An end of a leader.
 	 *
 	 * @param node the name of the node
-	 * @param pid the process id of its session
 	 * @param term its term
 	 * @param kind how it was ended
 	 * @param disturbed whether another session was terminated at the same time
 	 * @param start when it began to end
-	 * @param counters what the server had counted before
 	 */
-	record End(String node, int pid, Term term, Kind kind, boolean disturbed, long start, String counters) {
+	record End(String node, Term term, Kind kind, boolean disturbed, long start) {
 	}
 
 	/**

@@ -59,7 +59,7 @@ class RandomEndsTests {
 	}
 
 	private static End end(Kind kind, long start) {
-		return new End("node-1", 1, new Term(0, 1, 1), kind, false, start, "");
+		return new End("node-1", new Term(0, 1, 1), kind, false, start);
 	}
 
 	private static Win win(Ending ending, long reply) {

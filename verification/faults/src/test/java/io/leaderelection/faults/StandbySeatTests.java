@@ -36,6 +36,7 @@ import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -84,9 +85,7 @@ class StandbySeatTests {
 			awaitSeats(nodes);
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			// A node may have watched before this one led
-			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-				.untilAsserted(() -> assertThat(status(nodes)).allSatisfy((status) -> {
+			awaitWatch().untilAsserted(() -> assertThat(status(nodes)).allSatisfy((status) -> {
 					assertThat(status.leader()).isEqualTo(leader.getNodeId());
 					assertThat(status.candidates()).hasSize(STANDBYS + 1);
 					assertThat(status.problem()).isNull();
@@ -105,9 +104,7 @@ class StandbySeatTests {
 			DefaultLeaderElector next = Awaitility.await()
 				.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
 				.until(nodes::awaitLeader, (elector) -> elector != leader);
-			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-				.until(() -> nodes.sessions() == STANDBYS + 1);
+			awaitWatch().until(() -> nodes.sessions() == STANDBYS + 1);
 			assertThat(next.isLeader()).isTrue();
 			nodes.verify();
 		}
@@ -156,9 +153,7 @@ class StandbySeatTests {
 				.findFirst()
 				.orElseThrow();
 			// Until it has watched again it may not know the leader
-			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-				.until(() -> watcher.requestResignation(null, "test").isRequested());
+			awaitWatch().until(() -> watcher.requestResignation(null, "test").isRequested());
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
 			awaitSeats(nodes);
 			nodes.verify();
@@ -171,9 +166,7 @@ class StandbySeatTests {
 		try (LightNodes nodes = new LightNodes(server, 4, LEASE, TAKEOVER_DELAY,
 				new NodeOptions(STANDBYS, server.username(), null).withCandidates((number) -> number == 1))) {
 			DefaultLeaderElector leader = nodes.awaitLeader();
-			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-				.untilAsserted(() -> assertThat(status(nodes))
+			awaitWatch().untilAsserted(() -> assertThat(status(nodes))
 					.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
 			Awaitility.await().until(() -> nodes.sessions() == 1);
 			assertThat(nodes.watchers()).hasSize(3);
@@ -226,7 +219,7 @@ class StandbySeatTests {
 				DefaultLeaderElector leader = nodes.awaitLeader();
 				List<Connection> taken = new ArrayList<>();
 				for (int i = 0; i < 3; i++) {
-					Awaitility.await().atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK)).until(() -> {
+					awaitWatch().until(() -> {
 						// Again, since a watcher may have had a connection
 						fill(small, taken);
 						return problems(nodes) == WATCHERS;
@@ -235,9 +228,7 @@ class StandbySeatTests {
 						each.close();
 					}
 					taken.clear();
-					Awaitility.await()
-						.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-						.until(() -> problems(nodes) == 0);
+					awaitWatch().until(() -> problems(nodes) == 0);
 				}
 				assertThat(leader.isLeader()).isTrue();
 				assertThat(output.getAll().lines().filter((line) -> line.contains("SQLSTATE 53300"))).hasSize(WATCHERS);
@@ -257,9 +248,7 @@ class StandbySeatTests {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			server.execute("REVOKE " + connect + " FROM PUBLIC");
 			try {
-				Awaitility.await()
-					.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-					.until(() -> status(nodes).map(ElectionStatus::problem)
+				awaitWatch().until(() -> status(nodes).map(ElectionStatus::problem)
 						.filter((problem) -> problem != null && problem.contains("permission denied"))
 						.count() == WATCHERS);
 				assertThat(leader.isLeader()).isTrue();
@@ -348,10 +337,12 @@ class StandbySeatTests {
 
 	private static void awaitSeats(LightNodes nodes) {
 		nodes.awaitLeader();
-		Awaitility.await()
-			.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK))
-			.until(() -> nodes.sessions() == STANDBYS + 1
+		awaitWatch().until(() -> nodes.sessions() == STANDBYS + 1
 					&& nodes.watchers().size() == WATCHERS);
+	}
+
+	private static ConditionFactory awaitWatch() {
+		return Awaitility.await().atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(FaultRuns.SLACK));
 	}
 
 	private static Stream<ElectionStatus> status(LightNodes nodes) {
