@@ -112,8 +112,7 @@ final class Contender {
 				this.settled = settles ? this.known : null;
 				Acquisition acquisition = this.session.acquire(WAIT);
 				if (acquisition instanceof Won won) {
-					this.wins.accept(
-							new Win(this.node, this.pid, won.term(), won.ending(), this.settled, System.nanoTime()));
+					this.wins.accept(new Win(this.node, won.term(), won.ending(), this.settled, System.nanoTime()));
 					return;
 				}
 				observe(((Held) acquisition).view());
@@ -190,30 +189,12 @@ final class Contender {
 	 * What a contender has won.
 	 *
 	 * @param node its name
-	 * @param pid the process id of its session
 	 * @param term the term
 	 * @param ending how it judges the end of its predecessor
 	 * @param settled the term of the leader that it had known for the takeover delay
 	 * @param reply when it had won
 	 */
-	record Win(String node, int pid, Term term, Ending ending, @Nullable Term settled, long reply) {
-
-		String format() {
-			return "won %s %d %d:%d %s %s".formatted(this.node, this.pid, this.term.timeline(),
-					this.term.transactionId(), this.ending,
-					(this.settled != null) ? this.settled.timeline() + ":" + this.settled.transactionId() : "-");
-		}
-
-		static Win parse(String line) {
-			String[] parts = line.split(" ");
-			return new Win(parts[1], Integer.parseInt(parts[2]), term(parts[3]), Ending.valueOf(parts[4]),
-					"-".equals(parts[5]) ? null : term(parts[5]), System.nanoTime());
-		}
-
-		private static Term term(String text) {
-			String[] parts = text.split(":");
-			return new Term(0, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
-		}
+	record Win(String node, Term term, Ending ending, @Nullable Term settled, long reply) {
 
 	}
 

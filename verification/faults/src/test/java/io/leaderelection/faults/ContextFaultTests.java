@@ -46,6 +46,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -54,7 +55,6 @@ import org.springframework.boot.context.event.ApplicationPreparedEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -89,13 +89,15 @@ class ContextFaultTests {
 
 	@ParameterizedTest
 	@Tag("ring3")
-	@ValueSource(classes = { FailingLifecycle.class, FailingListener.class, FailingRunner.class })
-	void refreshFailsAfterTheElectionHasStarted(Class<?> failing) {
-		assertThatException().isThrownBy(() -> start(failing)).withStackTraceContaining("meant to fail");
+	@ValueSource(classes = { SmartLifecycle.class, ApplicationListener.class, ApplicationRunner.class })
+	void refreshFailsAfterTheElectionHasStarted(Class<?> role) {
+		SpringApplicationBuilder failing = builder(this.server.port())
+			.initializers((context) -> context.getBeanFactory().registerSingleton("failing", new Failing(role)));
+		assertThatException().isThrownBy(failing::run).withStackTraceContaining("meant to fail");
 		awaitNothingLeft();
 		// Granted or not: no listener has received one event without the other
 		assertThat(this.events.size() % 2).isZero();
-		try (ConfigurableApplicationContext next = start(Node.class)) {
+		try (ConfigurableApplicationContext next = start()) {
 			assertThat(next.getBean(LeaderElector.class).isLeader()).isTrue();
 		}
 	}
@@ -103,8 +105,8 @@ class ContextFaultTests {
 	@Test
 	@Tag("ring3")
 	void followerClosedWhileItWaitsInTheQueue() {
-		try (ConfigurableApplicationContext leader = start(Node.class)) {
-			ConfigurableApplicationContext follower = start(Node.class);
+		try (ConfigurableApplicationContext leader = start()) {
+			ConfigurableApplicationContext follower = start();
 			Awaitility.await().until(() -> !locks("AND NOT granted").isEmpty());
 			closeWithin(follower, Duration.ZERO);
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> sessions().size() == 1);
@@ -123,7 +125,7 @@ class ContextFaultTests {
 			else {
 				proxy.acceptWithoutAnswer();
 			}
-			ConfigurableApplicationContext node = start(proxy.port(), Node.class);
+			ConfigurableApplicationContext node = start(proxy.port());
 			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
 			Awaitility.await().until(() -> proxy.connections() == 1);
 			closeWithin(node, Duration.ZERO);
@@ -140,7 +142,7 @@ class ContextFaultTests {
 	void watcherReturnsTheConnectionOfThePool(boolean closed) throws SQLException {
 		try (TcpProxy proxy = new TcpProxy(this.server);
 				HikariDataSource pool = pool(proxy.port());
-				ConfigurableApplicationContext node = builder(proxy.port(), Node.class)
+				ConfigurableApplicationContext node = builder(proxy.port())
 					.initializers((context) -> context.getBeanFactory()
 						.registerSingleton("dataSource", new CutDataSource(pool, proxy)))
 					.run("--leader-election.candidate=false", "--leader-election.fencing=off")) {
@@ -170,10 +172,10 @@ class ContextFaultTests {
 	@Tag("ring3")
 	void nodeThatFindsNoSeatStartsAlsoIfItIsToFailFast() {
 		String[] arguments = { "--leader-election.standbys=1", "--leader-election.fail-fast=true" };
-		try (ConfigurableApplicationContext leader = builder(this.server.port(), Node.class).run(arguments);
-				ConfigurableApplicationContext standby = builder(this.server.port(), Node.class).run(arguments)) {
+		try (ConfigurableApplicationContext leader = builder(this.server.port()).run(arguments);
+				ConfigurableApplicationContext standby = builder(this.server.port()).run(arguments)) {
 			Awaitility.await().until(() -> locks("AND mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
-			try (ConfigurableApplicationContext watcher = builder(this.server.port(), Node.class).run(arguments)) {
+			try (ConfigurableApplicationContext watcher = builder(this.server.port()).run(arguments)) {
 				ElectionStatus status = watcher.getBean(DefaultLeaderElectors.class).getDefault().status();
 				assertThat(status.watching()).isTrue();
 				assertThat(status.leader()).isEqualTo(leader.getBean(LeaderElector.class).getNodeId());
@@ -188,7 +190,7 @@ class ContextFaultTests {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			proxy.refuse();
 			assertThatException()
-				.isThrownBy(() -> builder(proxy.port(), Node.class)
+				.isThrownBy(() -> builder(proxy.port())
 					.run("--leader-election.candidate=false", "--leader-election.fail-fast=true")
 					.close())
 				.withStackTraceContaining("Leader election could not be started");
@@ -199,7 +201,7 @@ class ContextFaultTests {
 	@Tag("ring3")
 	void closedWhileItWaitsForTheBarrier() throws Exception {
 		try (Connection fence = holdFence()) {
-			ConfigurableApplicationContext node = start(Node.class);
+			ConfigurableApplicationContext node = start();
 			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
 			assertThat(locks("AND granted AND mode = 'ExclusiveLock'")).isNotEmpty();
 			closeWithin(node, Duration.ZERO);
@@ -213,7 +215,7 @@ class ContextFaultTests {
 	void closedByAnotherThreadWhileItStarts() throws Exception {
 		try (Connection fence = holdFence()) {
 			AtomicReference<ConfigurableApplicationContext> prepared = new AtomicReference<>();
-			CompletableFuture<?> starting = CompletableFuture.runAsync(() -> builder(this.server.port(), Node.class)
+			CompletableFuture<?> starting = CompletableFuture.runAsync(() -> builder(this.server.port())
 				.listeners((ApplicationListener<ApplicationPreparedEvent>) (event) -> prepared
 					.set(event.getApplicationContext()))
 				.run());
@@ -229,9 +231,9 @@ class ContextFaultTests {
 	@Test
 	@Tag("ring3")
 	void parentAndChildAreTwoNodes() throws Exception {
-		try (ConfigurableApplicationContext parent = start(Node.class)) {
+		try (ConfigurableApplicationContext parent = start()) {
 			LeaderElector elector = parent.getBean(LeaderElector.class);
-			ConfigurableApplicationContext child = builder(this.server.port(), Node.class).parent(parent).run();
+			ConfigurableApplicationContext child = builder(this.server.port()).parent(parent).run();
 			LeaderElector other = child.getBean(LeaderElector.class);
 			assertThat(elector.isLeader()).isTrue();
 			assertThat(other.isLeader()).isFalse();
@@ -249,8 +251,8 @@ class ContextFaultTests {
 	void siblingsInOneProcessHandOver() {
 		ConfigurableApplicationContext parent = new SpringApplicationBuilder(Empty.class).web(WebApplicationType.NONE)
 			.run();
-		ConfigurableApplicationContext first = builder(this.server.port(), Node.class).parent(parent).run();
-		ConfigurableApplicationContext second = builder(this.server.port(), Node.class).parent(parent).run();
+		ConfigurableApplicationContext first = builder(this.server.port()).parent(parent).run();
+		ConfigurableApplicationContext second = builder(this.server.port()).parent(parent).run();
 		assertThat(first.getBean(LeaderElector.class).isLeader()).isTrue();
 		assertThat(second.getBean(LeaderElector.class).isLeader()).isFalse();
 		first.close();
@@ -263,16 +265,16 @@ class ContextFaultTests {
 		assertThat(this.events).hasSize(4);
 	}
 
-	private ConfigurableApplicationContext start(Class<?> configuration) {
-		return start(this.server.port(), configuration);
+	private ConfigurableApplicationContext start() {
+		return start(this.server.port());
 	}
 
-	private ConfigurableApplicationContext start(int port, Class<?> configuration) {
-		return builder(port, configuration).run();
+	private ConfigurableApplicationContext start(int port) {
+		return builder(port).run();
 	}
 
-	private SpringApplicationBuilder builder(int port, Class<?> configuration) {
-		return new SpringApplicationBuilder(configuration).web(WebApplicationType.NONE)
+	private SpringApplicationBuilder builder(int port) {
+		return new SpringApplicationBuilder(Node.class).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
 			.listeners(ApplicationListener
 				.<LeadershipEvent>forPayload((event) -> this.events.add(event.getClass().getSimpleName())))
@@ -370,63 +372,40 @@ class ContextFaultTests {
 	}
 
 	/**
-	 * Fails while the elections start, or just after.
+	 * Fails in one of its roles: while the elections start or just after, when they have
+	 * started, or when the context is up.
 	 */
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class FailingLifecycle {
+	record Failing(
+			Class<?> role) implements SmartLifecycle, ApplicationListener<ContextRefreshedEvent>, ApplicationRunner {
 
-		@Bean
-		SmartLifecycle failing() {
-			return new SmartLifecycle() {
-
-				@Override
-				public void start() {
-					throw new IllegalStateException("This bean is meant to fail");
-				}
-
-				@Override
-				public void stop() {
-				}
-
-				@Override
-				public boolean isRunning() {
-					return false;
-				}
-
-			};
+		@Override
+		public void start() {
+			failAs(SmartLifecycle.class);
 		}
 
-	}
-
-	/**
-	 * Fails when the elections have started.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class FailingListener {
-
-		@Bean
-		ApplicationListener<ContextRefreshedEvent> failing() {
-			return (event) -> {
-				throw new IllegalStateException("This listener is meant to fail");
-			};
+		@Override
+		public void onApplicationEvent(ContextRefreshedEvent event) {
+			failAs(ApplicationListener.class);
 		}
 
-	}
+		@Override
+		public void run(ApplicationArguments arguments) {
+			failAs(ApplicationRunner.class);
+		}
 
-	/**
-	 * Fails when the context is up.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class FailingRunner {
+		private void failAs(Class<?> role) {
+			if (role == this.role) {
+				throw new IllegalStateException("This bean is meant to fail");
+			}
+		}
 
-		@Bean
-		ApplicationRunner failing() {
-			return (arguments) -> {
-				throw new IllegalStateException("This runner is meant to fail");
-			};
+		@Override
+		public void stop() {
+		}
+
+		@Override
+		public boolean isRunning() {
+			return false;
 		}
 
 	}

@@ -68,7 +68,7 @@ final class DurableFires implements AutoCloseable {
 
 	private final Map<NodeProcess, Duration> clocks = new LinkedHashMap<>();
 
-	private final FireFaults faults = new FireFaults();
+	private final Map<String, Integer> faults = new TreeMap<>();
 
 	/**
 	 * Create a new {@code DurableFires} instance.
@@ -117,7 +117,7 @@ final class DurableFires implements AutoCloseable {
 		Term term = leader.last(Kind.TRUE_FROM).orElseThrow().requiredTerm();
 		Place place = Place.values()[this.random.nextInt(2)];
 		Optional<Entry> held = (this.random.nextInt(3) == 0) ? hold(leader, place) : Optional.empty();
-		this.faults.add(fault + (held.isPresent() ? " in " + place : ""));
+		this.faults.merge(fault + (held.isPresent() ? " in " + place : ""), 1, Integer::sum);
 		switch (fault) {
 			case TERMINATE -> {
 				held.ifPresent(this::terminateRun);
@@ -258,10 +258,6 @@ final class DurableFires implements AutoCloseable {
 			.toList();
 	}
 
-	Map<String, List<Duration>> lateness() {
-		return this.faults.lateness(this.order.fires());
-	}
-
 	/**
 	 * Describe what has happened, for the message of a failure.
 	 */
@@ -271,11 +267,10 @@ final class DurableFires implements AutoCloseable {
 
 	@Override
 	public String toString() {
-		Map<String, Long> counts = this.faults.counts();
 		Map<FireOrder.Kind, Long> violations = this.order.violations()
 			.stream()
 			.collect(Collectors.groupingBy(Violation::kind, TreeMap::new, Collectors.counting()));
-		String text = """
+		return """
 				Durable fires with store %s, clocks %s apart, on PostgreSQL %s, seed %d, %d s:
 				%d failovers %s
 				%d fires in %d terms that have one, violations %s
@@ -283,9 +278,8 @@ final class DurableFires implements AutoCloseable {
 				""".formatted(this.cluster.isTable() ? "table" : "advisory-lock", this.skew.multipliedBy(2),
 				this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(),
-				counts.values().stream().mapToLong(Long::longValue).sum(), counts, this.order.committed(),
+				this.faults.values().stream().mapToInt(Integer::intValue).sum(), this.faults, this.order.committed(),
 				this.order.terms(), violations, this.cluster.history().of(Kind.NOT_FIRED).size(), unknown().size());
-		return this.skew.isZero() ? text + this.faults.table(this.order.fires()) : text;
 	}
 
 	@Override

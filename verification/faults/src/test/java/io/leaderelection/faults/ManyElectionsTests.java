@@ -64,7 +64,8 @@ class ManyElectionsTests {
 	@ValueSource(booleans = { false, true })
 	void nodeSendsOneRequestForAllElections(boolean pooled) {
 		try (PostgreSqlServer server = PostgreSqlServer.start("log_statement=all");
-				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=" + POOL) : null) {
+				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=" + POOL)
+						: null) {
 			IntStream.range(0, NODES).forEach((number) -> start(server, pooler, "node-" + number));
 			awaitNodes(server, pooled);
 			// While a snapshot is open, as on a busy machine, dead rows may fill a page,
@@ -91,23 +92,27 @@ class ManyElectionsTests {
 	}
 
 	private static long updatesOfIndexes(PostgreSqlServer server) {
-		return Long.parseLong(server.query("SELECT sum(n_tup_upd - n_tup_hot_upd) FROM pg_stat_user_tables "
-				+ "WHERE relname LIKE 'leader_election%'")
-			.get(0));
+		return Long.parseLong(
+				server
+					.query("SELECT sum(n_tup_upd - n_tup_hot_upd) FROM pg_stat_user_tables "
+							+ "WHERE relname LIKE 'leader_election%'")
+					.get(0));
 	}
 
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void nodeThatStopsHandsAllElectionsOver(boolean pooled) {
 		try (PostgreSqlServer server = PostgreSqlServer.start();
-				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=" + POOL) : null) {
+				PgBouncer pooler = pooled ? PgBouncer.start(server, "transaction", "default_pool_size=" + POOL)
+						: null) {
 			DefaultLeaderElectors first = start(server, pooler, "node-1");
 			awaitLeaders();
 			DefaultLeaderElectors second = start(server, pooler, "node-2");
 			Awaitility.await()
 				.until(() -> second.all().stream().allMatch((elector) -> elector.status().leader() != null));
 			CompletableFuture<Long> stopped = stop(List.of(first)).thenApply((none) -> System.nanoTime());
-			// The second node is asked first: the other way round, the first might stop in
+			// The second node is asked first: the other way round, the first might stop
+			// in
 			// between
 			Awaitility.await()
 				.failFast("Two nodes lead at once",
@@ -164,10 +169,8 @@ class ManyElectionsTests {
 			.mapToObj((election) -> new ElectionSettings("election-" + election, node, LEASE, Duration.ZERO,
 					Duration.ofSeconds(1), true))
 			.toList();
-		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings,
-				(election) -> table.store(election, "scale:" + election.election(),
-						ElectionKeys.derive("scale", election.election()), 0),
-				(event) -> {
+		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.store(election,
+				"scale:" + election.election(), ElectionKeys.derive("scale", election.election()), 0), (event) -> {
 				});
 		electors.all().forEach(DefaultLeaderElector::start);
 		this.nodes.add(electors);

@@ -136,8 +136,8 @@ class ManyNodesTests {
 	 * included.
 	 */
 	private static long received(PostgreSqlServer server) {
-		return Long.parseLong(server.query("SELECT sum(calls)::bigint FROM pg_stat_statements "
-				+ "WHERE userid = 'node'::regrole AND toplevel")
+		return Long.parseLong(server
+			.query("SELECT sum(calls)::bigint FROM pg_stat_statements " + "WHERE userid = 'node'::regrole AND toplevel")
 			.get(0));
 	}
 

@@ -28,7 +28,6 @@ import io.leaderelection.testsupport.Direction;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -103,28 +102,6 @@ class NarrowFaultTests {
 			leader.await(Kind.HELD_ENDED, held.requiredTerm());
 			assertThat(cluster.isCommitted(held)).isEqualTo(mistake != Mistake.NONE);
 		});
-	}
-
-	/**
-	 * The same scene with the product switched off, in nodes with Spring.
-	 */
-	@Test
-	void commitAfterTheNextGrantWithoutFencing() {
-		PostgreSqlServer server = PostgreSqlServer.shared();
-		try (Cluster cluster = new Cluster(server, LEASE, Cluster.TAKEOVER_DELAY, "leader-election.fencing=off")
-			.start(2)) {
-			NodeProcess leader = cluster.awaitSessions().awaitLeader();
-			Entry held = cluster.hold(leader, Place.BEFORE_FENCE);
-			cluster.terminateSession(leader);
-			Term next = cluster.awaitNext(held.requiredTerm()).requiredTerm();
-			Awaitility.await()
-				.until(() -> cluster.historyWithRows().rows().stream().anyMatch((row) -> row.term().equals(next)));
-			cluster.verify();
-			leader.command("release");
-			leader.await(Kind.HELD_ENDED, held.requiredTerm());
-			assertThat(cluster.check().violations()).isNotEmpty()
-				.allMatch((violation) -> violation.guarantee().equals("G1 fence"));
-		}
 	}
 
 	/**

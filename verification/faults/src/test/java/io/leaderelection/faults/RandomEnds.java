@@ -16,11 +16,7 @@
 
 package io.leaderelection.faults;
 
-import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -29,7 +25,6 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
@@ -48,7 +43,6 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
 /**
@@ -66,9 +60,6 @@ final class RandomEnds implements AutoCloseable {
 
 	/** So that a leader ends at any time within a wait. */
 	private static final int LONG_MICROS = 60_000;
-
-	/** A process takes long to start. */
-	private static final int ENDS_PER_PROCESS = 40;
 
 	private final PostgreSqlServer server;
 
@@ -98,8 +89,6 @@ final class RandomEnds implements AutoCloseable {
 
 	private int opened;
 
-	private @Nullable Process process;
-
 	/**
 	 * Create a new {@code RandomEnds} instance.
 	 * @param server the server, which no other session uses
@@ -126,9 +115,6 @@ final class RandomEnds implements AutoCloseable {
 		}
 		Win leader = next();
 		for (int i = 0; i < number && !done.getAsBoolean(); i++) {
-			if (i % ENDS_PER_PROCESS == ENDS_PER_PROCESS / 2 && (this.process == null || !this.process.isAlive())) {
-				startProcess();
-			}
 			if (this.random.nextInt(5) > 0) {
 				settle(leader);
 				pause(LONG_MICROS);
@@ -137,11 +123,8 @@ final class RandomEnds implements AutoCloseable {
 			this.ends.add(end);
 			leader = next();
 			judge(end, leader);
-			Contender ended = this.contenders.remove(end.node());
-			if (ended != null) {
-				ended.end();
-				add();
-			}
+			this.contenders.remove(end.node()).end();
+			add();
 		}
 		return this;
 	}
@@ -168,8 +151,7 @@ final class RandomEnds implements AutoCloseable {
 
 	private End end(Win leader) throws Exception {
 		Contender contender = this.contenders.get(leader.node());
-		Kind kind = (contender != null) ? Kind.OF_THREADS.get(this.random.nextInt(Kind.OF_THREADS.size()))
-				: (this.random.nextInt(4) > 0) ? Kind.PROCESS_KILLED : Kind.TERMINATED;
+		Kind kind = Kind.values()[this.random.nextInt(Kind.values().length)];
 		boolean disturbed = this.random.nextInt(6) == 0;
 		long start = System.nanoTime();
 		CompletableFuture<Void> disturbance = disturbed ? CompletableFuture.runAsync(this::terminateAnother)
@@ -177,15 +159,7 @@ final class RandomEnds implements AutoCloseable {
 		if (disturbed) {
 			pause(SHORT_MICROS);
 		}
-		if (contender != null) {
-			end(contender, kind);
-		}
-		else {
-			if (kind == Kind.TERMINATED) {
-				terminate(leader.pid());
-			}
-			Objects.requireNonNull(this.process).destroyForcibly().waitFor();
-		}
+		end(contender, kind);
 		disturbance.join();
 		return new End(leader.node(), leader.term(), kind, disturbed, start);
 	}
@@ -208,7 +182,6 @@ final class RandomEnds implements AutoCloseable {
 				leader.session().release(true);
 				leader.session().close();
 			}
-			case PROCESS_KILLED -> throw new IllegalArgumentException();
 		}
 	}
 
@@ -306,24 +279,6 @@ final class RandomEnds implements AutoCloseable {
 		return (settings) -> this.server.connect(this.port, settings);
 	}
 
-	private void startProcess() throws IOException {
-		Process started = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-				"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", System.getProperty("java.class.path"),
-				ContenderProcess.class.getName(), this.server.jdbcUrl(this.port), this.server.username(),
-				this.server.password(), Long.toString(this.keys.main()))
-			.redirectError(new File("target/contender.log"))
-			.start();
-		this.process = started;
-		Daemon.start("process", () -> {
-			try (BufferedReader lines = started.inputReader()) {
-				lines.lines().filter((line) -> line.startsWith("won ")).map(Win::parse).forEach(this.wins::add);
-			}
-			catch (IOException ex) {
-				throw new UncheckedIOException(ex);
-			}
-		});
-	}
-
 	List<String> mistakes() {
 		return this.mistakes;
 	}
@@ -374,10 +329,6 @@ final class RandomEnds implements AutoCloseable {
 	@Override
 	public void close() throws SQLException {
 		this.contenders.values().forEach(Contender::end);
-		Process started = this.process;
-		if (started != null) {
-			started.destroyForcibly();
-		}
 		this.administrator.close();
 	}
 
@@ -386,7 +337,7 @@ final class RandomEnds implements AutoCloseable {
 	 */
 	enum Kind {
 
-		CLOSED(Side.CLIENT), RESET(Side.CLIENT), CLOSED_IN_ORDER(Side.CLIENT), PROCESS_KILLED(Side.CLIENT),
+		CLOSED(Side.CLIENT), RESET(Side.CLIENT), CLOSED_IN_ORDER(Side.CLIENT),
 
 		/** The server may count the error when it cannot send the answer. */
 		CLOSED_IN_CONFIRMATION(Side.UNKNOWN), RESET_IN_CONFIRMATION(Side.UNKNOWN),
@@ -396,11 +347,6 @@ final class RandomEnds implements AutoCloseable {
 
 		TERMINATED(Side.SERVER), TERMINATED_IN_CONFIRMATION(Side.SERVER), TERMINATED_IN_RELEASE(Side.SERVER),
 		IDLE(Side.SERVER), IDLE_IN_TRANSACTION(Side.SERVER);
-
-		private static final List<Kind> OF_THREADS = List.of(values())
-			.stream()
-			.filter((kind) -> kind != PROCESS_KILLED)
-			.toList();
 
 		private final Side side;
 

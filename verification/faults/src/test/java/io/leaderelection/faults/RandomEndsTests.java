@@ -63,7 +63,7 @@ class RandomEndsTests {
 	}
 
 	private static Win win(Ending ending, long reply) {
-		return new Win("node-2", 2, new Term(0, 1, 2), ending, null, reply);
+		return new Win("node-2", new Term(0, 1, 2), ending, null, reply);
 	}
 
 }

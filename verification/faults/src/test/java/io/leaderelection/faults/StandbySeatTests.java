@@ -86,10 +86,10 @@ class StandbySeatTests {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			// A node may have watched before this one led
 			awaitWatch().untilAsserted(() -> assertThat(status(nodes)).allSatisfy((status) -> {
-					assertThat(status.leader()).isEqualTo(leader.getNodeId());
-					assertThat(status.candidates()).hasSize(STANDBYS + 1);
-					assertThat(status.problem()).isNull();
-				}));
+				assertThat(status.leader()).isEqualTo(leader.getNodeId());
+				assertThat(status.candidates()).hasSize(STANDBYS + 1);
+				assertThat(status.problem()).isNull();
+			}));
 			assertThat(nodes.watchers()).hasSize(WATCHERS);
 			nodes.verify();
 		}
@@ -167,7 +167,7 @@ class StandbySeatTests {
 				new NodeOptions(STANDBYS, server.username(), null).withCandidates((number) -> number == 1))) {
 			DefaultLeaderElector leader = nodes.awaitLeader();
 			awaitWatch().untilAsserted(() -> assertThat(status(nodes))
-					.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
+				.allSatisfy((status) -> assertThat(status.leader()).isEqualTo(leader.getNodeId())));
 			Awaitility.await().until(() -> nodes.sessions() == 1);
 			assertThat(nodes.watchers()).hasSize(3);
 		}
@@ -249,8 +249,8 @@ class StandbySeatTests {
 			server.execute("REVOKE " + connect + " FROM PUBLIC");
 			try {
 				awaitWatch().until(() -> status(nodes).map(ElectionStatus::problem)
-						.filter((problem) -> problem != null && problem.contains("permission denied"))
-						.count() == WATCHERS);
+					.filter((problem) -> problem != null && problem.contains("permission denied"))
+					.count() == WATCHERS);
 				assertThat(leader.isLeader()).isTrue();
 				nodes.kill(leader);
 				Awaitility.await()
@@ -331,14 +331,12 @@ class StandbySeatTests {
 	}
 
 	private static LightNodes nodes(HikariDataSource pool) {
-		return new LightNodes(server, NODES, LEASE, TAKEOVER_DELAY,
-				new NodeOptions(STANDBYS, server.username(), pool));
+		return new LightNodes(server, NODES, LEASE, TAKEOVER_DELAY, new NodeOptions(STANDBYS, server.username(), pool));
 	}
 
 	private static void awaitSeats(LightNodes nodes) {
 		nodes.awaitLeader();
-		awaitWatch().until(() -> nodes.sessions() == STANDBYS + 1
-					&& nodes.watchers().size() == WATCHERS);
+		awaitWatch().until(() -> nodes.sessions() == STANDBYS + 1 && nodes.watchers().size() == WATCHERS);
 	}
 
 	private static ConditionFactory awaitWatch() {

@@ -60,7 +60,8 @@ final class TakeoverFaults extends FaultTable {
 				arranged(Winners::besideTheMarker), thawed(), expect((scene) -> scene.nextWithin(scene.lease(1))),
 				expect((scene) -> neverGranted(scene, scene.other(), scene.next().time())), replaced(),
 				ring(3, LONG_TAKEOVER_DELAY));
-		granted("times out", (server, pid) -> awaitTrue(server, onSession("clock_timestamp() - query_start > '900ms'", pid)));
+		granted("times out",
+				(server, pid) -> awaitTrue(server, onSession("clock_timestamp() - query_start > '900ms'", pid)));
 		granted("is cancelled", (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
 		fault("leader killed, an earlier term has not ended", TakeoverFaults::killBesideEarlierTerm, replaced(),
 				ring(3, WRITES));
