@@ -37,9 +37,9 @@ final class NetworkFaults extends FaultTable {
 
 	NetworkFaults() {
 		partitions();
-		link("connection reset", TcpProxy::reset, prompt(), expect(FaultScene::nextNotBeforeTakeoverDelay), lost(),
+		fault("connection reset", proxy(TcpProxy::reset), prompt(), expect(FaultScene::nextNotBeforeTakeoverDelay), lost(),
 				inSoak(), resets(), ring(2, SLOW_TAKEOVER), ring(3, LONG_LEASE_SLOW_TAKEOVER));
-		link("connection reset, survived", TcpProxy::reset, survived(0), ring(2, TABLE));
+		fault("connection reset, survived", proxy(TcpProxy::reset), survived(0), ring(2, TABLE));
 		unreachable("reset, then refused", TcpProxy::refuse, SLOW_TAKEOVER, TABLE);
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer, SLOW_TAKEOVER);
 		halfMessages();
