@@ -97,7 +97,7 @@ class StructuredLogTests {
 		JsonLog log = new JsonLog(format);
 		this.logger.addAppender(log);
 		try {
-			LocalNode first = this.nodes.start("leader-election.node-id=first");
+			LocalNode first = this.nodes.start("leader-election.node-id=first").awaitLeader();
 			log.first = first.elector().getLeadership().getTerm().toString();
 			LocalNode second = this.nodes.start("leader-election.node-id=second");
 			first.close();

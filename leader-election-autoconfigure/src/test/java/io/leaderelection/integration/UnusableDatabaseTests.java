@@ -124,7 +124,7 @@ class UnusableDatabaseTests {
 					+ "pg_walfile_name(pg_lsn).")
 			.contains("Run, as a superuser in that database: " + grant);
 		database.execute(grant);
-		assertThat(on(database).start().leads()).isTrue();
+		on(database).start().awaitLeader();
 	}
 
 	@Test
