@@ -80,7 +80,7 @@ class SpringBoot3Tests {
 	@ValueSource(ints = { 17, 25 })
 	void faults(int java) throws Exception {
 		assertThat(run(java, "verification/faults", NOT_IN_FAULTS,
-				Stream.of("Context", "DurableSchedule", "Fence", "Leader", "LeaseTable", "Network", "Server")
+				Stream.of("Context", "DurableSchedule", "")
 					.map((name) -> "--include-classname=io\\.leaderelection\\.faults\\." + name + "FaultTests")))
 			.isGreaterThan(30);
 	}

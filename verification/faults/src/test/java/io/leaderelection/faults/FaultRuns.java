@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 
 import io.leaderelection.faults.Entry.Kind;
+import org.assertj.core.api.SoftAssertions;
 import org.awaitility.Awaitility;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -134,20 +135,21 @@ final class FaultRuns implements AutoCloseable {
 
 	@Override
 	public void close() {
-		try {
-			// Both kinds of rows are written in turn, or nothing was checked of one of
-			// them
-			Awaitility.await()
-				.atMost(SLACK.multipliedBy(10))
-				.untilAsserted(() -> assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
-					.anyMatch((row) -> !row.fenced()));
-			this.cluster.stopAndVerify();
-			this.figures.write(this.cluster.toString());
-		}
-		finally {
-			Step<AutoCloseable> close = AutoCloseable::close;
-			this.resources.forEach(close::take);
-		}
+		// All are closed, and each failure is shown
+		SoftAssertions.assertSoftly((all) -> {
+			all.assertThatCode(this::stopAndVerify).doesNotThrowAnyException();
+			this.resources.forEach((each) -> all.assertThatCode(each::close).doesNotThrowAnyException());
+		});
+	}
+
+	private void stopAndVerify() throws Exception {
+		// Both kinds of rows are written in turn, or nothing was checked of one of them
+		Awaitility.await()
+			.atMost(SLACK.multipliedBy(10))
+			.untilAsserted(() -> assertThat(this.cluster.historyWithRows().rows()).anyMatch(TermRow::fenced)
+				.anyMatch((row) -> !row.fenced()));
+		this.cluster.stopAndVerify();
+		this.figures.write(this.cluster.toString());
 	}
 
 }

@@ -16,40 +16,49 @@
 
 package io.leaderelection.faults;
 
+import java.util.List;
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestMethodOrder;
-import org.junit.jupiter.params.AfterParameterizedClassInvocation;
-import org.junit.jupiter.params.Parameter;
-import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.jspecify.annotations.Nullable;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * All faults of the table, on each topology that they apply to. Its nodes are started for
  * the first of them. {@code -Dsuite.fault} selects those with a text in their name.
  */
-@ParameterizedClass(name = "{0}")
-@EnumSource
 @TestMethodOrder(MethodOrderer.MethodName.class)
 @Tag("ring1")
 class FaultTests {
 
-	private static FaultRuns runs;
+	private static @Nullable FaultRuns runs;
 
-	@Parameter
-	private Topology topology;
+	private static @Nullable Topology topology;
 
-	@AfterParameterizedClassInvocation
+	@AfterAll
 	static void stopNodes() {
-		if (runs != null) {
-			FaultRuns started = runs;
-			runs = null;
+		FaultRuns started = runs;
+		runs = null;
+		if (started != null) {
 			started.close();
 		}
+	}
+
+	/**
+	 * A fault without a ring would never run, and two of one name could not be selected.
+	 */
+	@Test
+	void eachFaultIsSelected() {
+		List<Fault> faults = FaultTable.all();
+		assertThat(faults).isNotEmpty().allMatch((fault) -> !fault.rings.isEmpty());
+		assertThat(faults).extracting((fault) -> fault.name).doesNotHaveDuplicates();
 	}
 
 	/**
@@ -75,18 +84,24 @@ class FaultTests {
 		return faults(3);
 	}
 
-	private Stream<DynamicTest> faults(int ring) {
-		return FaultTable.all()
-			.stream()
-			.filter((fault) -> this.topology.isChosen() && fault.rings.getOrDefault(this.topology, 0) == ring)
-			.map((fault) -> DynamicTest.dynamicTest(fault.name, () -> run(fault)));
+	private static Stream<DynamicTest> faults(int ring) {
+		return Stream.of(Topology.values())
+			.filter(Topology::isChosen)
+			.flatMap((each) -> FaultTable.all()
+				.stream()
+				.filter((fault) -> fault.rings.getOrDefault(each, 0) == ring)
+				.map((fault) -> DynamicTest.dynamicTest(each + ": " + fault.name, () -> run(each, fault))));
 	}
 
-	private void run(Fault fault) {
-		if (runs == null) {
-			runs = this.topology.start();
+	private static void run(Topology wanted, Fault fault) {
+		if (topology != wanted) {
+			stopNodes();
+			topology = wanted;
+			runs = wanted.start();
 		}
-		runs.run(fault);
+		FaultRuns started = runs;
+		assertThat(started).as("The nodes of %s have started", wanted).isNotNull();
+		started.run(fault);
 	}
 
 }

@@ -37,8 +37,8 @@ final class NetworkFaults extends FaultTable {
 
 	NetworkFaults() {
 		partitions();
-		fault("connection reset", proxy(TcpProxy::reset), prompt(), expect(FaultScene::nextNotBeforeTakeoverDelay), lost(),
-				inSoak(), resets(), ring(2, SLOW_TAKEOVER), ring(3, LONG_LEASE_SLOW_TAKEOVER));
+		fault("connection reset", proxy(TcpProxy::reset), prompt(), expect(FaultScene::nextNotBeforeTakeoverDelay),
+				lost(), inSoak(), resets(), ring(2, SLOW_TAKEOVER), ring(3, LONG_LEASE_SLOW_TAKEOVER));
 		fault("connection reset, survived", proxy(TcpProxy::reset), survived(0), ring(2, TABLE));
 		unreachable("reset, then refused", TcpProxy::refuse, SLOW_TAKEOVER, TABLE);
 		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer, SLOW_TAKEOVER);
@@ -99,7 +99,7 @@ final class NetworkFaults extends FaultTable {
 		halfMessageOfWaitingFollower(Direction.TO_CLIENT, 3);
 		halfMessageOfWaitingFollower(Direction.TO_SERVER, 10);
 		for (int bytes : new int[] { 9, 400 }) {
-			ofFollower("half a message while a session opens", (scene) -> {
+			ofFollower(bytes + " bytes of a message while a session opens", (scene) -> {
 				otherProxy(scene).cutInNewConnections(Direction.TO_CLIENT, bytes);
 				otherProxy(scene).reset();
 				// The first new connection has hung until its timeout

@@ -16,6 +16,8 @@
 
 package io.leaderelection.integration;
 
+import java.util.List;
+
 import io.leaderelection.LeaderElector;
 import io.leaderelection.integration.LocalNode.NodeConfiguration;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -56,8 +58,7 @@ class CachedContextTests {
 
 	@Test
 	void contextsThatATestStartsItselfHaveOneLeader() {
-		try (LocalNode first = LocalNode.start(SERVER, "spring.application.name=cached");
-				LocalNode second = LocalNode.start(SERVER, "spring.application.name=cached")) {
+		try (LocalNode first = nodeWithoutGroup(); LocalNode second = nodeWithoutGroup()) {
 			assertThat(first.leads()).isTrue();
 			assertThat(second.leads()).isFalse();
 		}
@@ -68,6 +69,10 @@ class CachedContextTests {
 		assertThatException().isThrownBy(() -> context(Node.class))
 			.havingRootCause()
 			.withMessageContaining("Neither leader-election.group nor spring.application.name is set");
+	}
+
+	private static LocalNode nodeWithoutGroup() {
+		return new LocalNode(SERVER, List.of(NodeConfiguration.class), List.of("spring.application.name=cached"));
 	}
 
 	private static boolean leads(Class<?> test) {
