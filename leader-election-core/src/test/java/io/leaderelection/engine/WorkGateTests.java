@@ -21,6 +21,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
@@ -382,6 +388,32 @@ class WorkGateTests extends ElectionFixture {
 	}
 
 	/**
+	 * Work that is handed on from one piece to the next during a drain: the gate never
+	 * appears empty.
+	 */
+	@Test
+	void drainMissesNoWorkThatIsHandedOn() {
+		at(Duration.ofSeconds(1), () -> {
+			this.work = lasting(null);
+			this.election.resign("application");
+			CompletableFuture<Work> handedOn = CompletableFuture.supplyAsync(() -> {
+				Work last = this.work;
+				for (int i = 0; i < 500_000; i++) {
+					Work next = lasting(last);
+					last.end();
+					last = next;
+				}
+				return last;
+			});
+			while (!handedOn.isDone()) {
+				assertThat(this.gate.isDrained()).isFalse();
+			}
+			handedOn.join().end();
+			assertThat(this.gate.isEmpty()).isTrue();
+		}).stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	/**
 	 * Each piece of work that is interrupted has others begin inside of those that are
 	 * not yet, also where the iteration has been.
 	 */
@@ -482,6 +514,66 @@ class WorkGateTests extends ElectionFixture {
 					.contains("at " + WorkGateTests.class.getName());
 			}
 		}).stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	/**
+	 * Threads that enter as fast as they can, many times around the moment at which the
+	 * gate is shut. Work that starts before is waited for; none starts after.
+	 */
+	@Test
+	@Tag("ring2")
+	void noWorkRunsOnceTheGateWasSeenEmpty() throws Exception {
+		int threads = 4;
+		ExecutorService executor = Executors.newFixedThreadPool(threads);
+		for (int round = 0; round < 300; round++) {
+			shutAmongWork(executor, threads);
+		}
+		executor.shutdown();
+	}
+
+	private void shutAmongWork(ExecutorService executor, int threads) {
+		ElectionFixture round = new ElectionFixture();
+		WorkGate roundGate = round.election.gate();
+		AtomicBoolean drained = new AtomicBoolean();
+		round.at(Duration.ofSeconds(1), () -> {
+			CountDownLatch running = new CountDownLatch(threads);
+			List<Future<Boolean>> results = new ArrayList<>();
+			for (int i = 0; i < threads; i++) {
+				results.add(executor.submit(() -> enterUntilRefused(roundGate, running, drained)));
+			}
+			join(running);
+			round.election.resign("application");
+			while (!roundGate.isDrained()) {
+				Thread.onSpinWait();
+			}
+			drained.set(true);
+			assertThat(results)
+				.allSatisfy((result) -> assertThat(result).succeedsWithin(LEASE.multipliedBy(4)).isEqualTo(true));
+		});
+		round.stopAt(Duration.ofSeconds(2)).run();
+	}
+
+	private static boolean enterUntilRefused(WorkGate gate, CountDownLatch running, AtomicBoolean drained) {
+		while (true) {
+			try (Work entered = gate.enter("job")) {
+				if (entered == null) {
+					return true;
+				}
+				if (drained.get()) {
+					return false;
+				}
+			}
+			running.countDown();
+		}
+	}
+
+	private static void join(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
 	}
 
 	private void continueUntil(CompletableFuture<?> stage) {
