@@ -78,7 +78,7 @@ class ElectionFixture {
 
 	final Election election;
 
-	final ElectionLoop run;
+	private final ElectionLoop loop;
 
 	/**
 	 * Runs listeners, by default on the thread that made the transition.
@@ -115,8 +115,8 @@ class ElectionFixture {
 		this.election = new Election(settings, ElectionTimings.DEFAULTS,
 				new Transitions(settings, ElectionTimings.DEFAULTS), this.store, this.time, this::publish,
 				new ElectionLog(LogFactory.getLog(Election.class)), watchdog);
-		this.run = new ElectionLoop(this.election, this.store, watchdog);
-		this.election.effects().runBy(this.run);
+		this.loop = new ElectionLoop(this.election, this.store, watchdog);
+		this.election.effects().runBy(this.loop);
 		this.time.at(END_OF_TEST, this::endOfTest);
 	}
 
@@ -221,13 +221,13 @@ class ElectionFixture {
 	 * Play the watchdog.
 	 */
 	long checkDeadlines() {
-		return this.run.checkDeadlines();
+		return this.loop.checkDeadlines();
 	}
 
 	/**
 	 * Let another node lead.
 	 */
-	void follow() {
+	void letOtherLead() {
 		this.store.leader = OTHER;
 		this.store.candidates = BOTH;
 	}

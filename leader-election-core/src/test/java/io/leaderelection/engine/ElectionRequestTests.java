@@ -56,7 +56,7 @@ class ElectionRequestTests extends ElectionFixture {
 	@Test
 	void followerAsksThroughTheStoreAside() {
 		Deque<Runnable> background = new ArrayDeque<>();
-		follow();
+		letOtherLead();
 		at(Duration.ofMillis(1200), () -> {
 			this.other = background::add;
 			for (int i = 0; i < 2; i++) {
@@ -77,7 +77,7 @@ class ElectionRequestTests extends ElectionFixture {
 	void requestThatDoesNotEndLetsNoOtherWaitForIt() {
 		CompletableFuture<@Nullable Void> begun = new CompletableFuture<>();
 		CompletableFuture<@Nullable Void> end = new CompletableFuture<>();
-		follow();
+		letOtherLead();
 		this.store.next(Call.REQUEST, () -> {
 			begun.complete(null);
 			end.join();
@@ -100,7 +100,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void requestThatFailsIsLoggedAndMayBeRepeated(CapturedOutput output) {
-		follow();
+		letOtherLead();
 		this.store.fail(Call.REQUEST);
 		at(Duration.ofMillis(1200), () -> {
 			this.election.requestResignation(null, "test");
@@ -112,7 +112,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void leaderThatWasNotMeantIsNotAsked() {
-		follow();
+		letOtherLead();
 		at(Duration.ofMillis(1200), () -> {
 			assertThat(this.election.requestResignation(new Term(0, 1, 774), "test").refusal())
 				.contains("another term");
@@ -174,7 +174,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void nobodyIsAskedThroughADatabaseThatIsOutOfReach() {
-		follow();
+		letOtherLead();
 		at(Duration.ofSeconds(1), () -> {
 			this.store.fail(Call.ACQUIRE);
 			this.store.fail(Call.OPEN, 10);
@@ -206,7 +206,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void followerRemembersWhoAskedTheLeaderOnce() {
-		follow();
+		letOtherLead();
 		at(Duration.ofMillis(1200), () -> {
 			this.other = (task) -> {
 			};
@@ -286,7 +286,7 @@ class ElectionRequestTests extends ElectionFixture {
 
 	@Test
 	void nobodyIsAskedThroughADatabaseThatHasFallenSilent() {
-		follow();
+		letOtherLead();
 		at(Duration.ofSeconds(1), () -> this.store.next(Call.ACQUIRE, () -> {
 			hang(Duration.ofSeconds(4));
 			this.answer = this.election.requestResignation(null, "test");

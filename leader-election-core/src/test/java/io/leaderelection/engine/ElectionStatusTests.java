@@ -37,7 +37,7 @@ class ElectionStatusTests extends ElectionFixture {
 
 	@Test
 	void showsAFollowerItsLeader() {
-		follow();
+		letOtherLead();
 		at(Duration.ofSeconds(1), () -> {
 			ElectionStatus status = status();
 			assertThat(status.role()).isEqualTo(Role.FOLLOWER);
