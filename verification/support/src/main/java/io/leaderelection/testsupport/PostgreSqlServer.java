@@ -334,18 +334,26 @@ public interface PostgreSqlServer extends AutoCloseable {
 	}
 
 	/**
-	 * End sessions, and wait until they have ended.
+	 * End sessions, of which there has to be one, and wait until they have ended. None
+	 * has time to notice the end of another before it ends itself.
 	 * @param name as for {@link #sessions}
 	 */
 	default void terminate(String name) {
-		sessions(name).forEach(this::terminate);
+		List<String> pids = query("SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity "
+				+ "WHERE application_name LIKE '" + name + "'");
+		if (pids.isEmpty()) {
+			throw new IllegalStateException("There is no session " + name);
+		}
+		Awaitility.await().until(() -> pids.stream().map(Integer::valueOf).noneMatch(this::isPresent));
 	}
 
 	/**
-	 * End a session, and wait until it has ended.
+	 * End a session, which has to be there, and wait until it has ended.
 	 */
 	default void terminate(int pid) {
-		execute("SELECT pg_terminate_backend(" + pid + ", 10000)");
+		if (!query("SELECT pg_terminate_backend(" + pid + ", 10000)").contains("t")) {
+			throw new IllegalStateException("The session with pid " + pid + " was not there or has not ended");
+		}
 	}
 
 	/**
