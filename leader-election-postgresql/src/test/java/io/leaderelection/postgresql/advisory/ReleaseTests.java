@@ -49,6 +49,7 @@ import static org.mockito.BDDMockito.willAnswer;
 @Tag("ring1")
 class ReleaseTests extends AdvisoryLockFixture {
 
+	/** Ten times as long as releases wait otherwise, in milliseconds. */
 	private static final long PATIENCE = 2000;
 
 	@Test
@@ -222,8 +223,8 @@ class ReleaseTests extends AdvisoryLockFixture {
 	}
 
 	/**
-	 * Sessions whose releases wait ten times as long, so that a test on a busy machine
-	 * can tell whether they do.
+	 * Sessions whose releases wait so long that a test on a busy machine can tell whether
+	 * they do. The answer calls the method again, with a time that it leaves alone.
 	 */
 	private AdvisoryLockStore patient(String node) {
 		return store(node,
