@@ -79,7 +79,11 @@ public abstract class StoreFixture {
 
 	public abstract Confirmation confirm(String node, StoreSession session) throws SessionException;
 
-	protected StoreSession open(ElectionStore store) throws SessionException {
+	public abstract boolean isRequested();
+
+	public abstract String requester(String node, String cause);
+
+	public StoreSession open(ElectionStore store) throws SessionException {
 		StoreSession session = store.open();
 		this.sessions.add(session);
 		return session;

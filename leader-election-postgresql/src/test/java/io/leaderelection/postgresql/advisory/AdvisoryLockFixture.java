@@ -136,6 +136,17 @@ abstract class AdvisoryLockFixture extends StoreFixture {
 		return session.confirm();
 	}
 
+	@Override
+	public boolean isRequested() {
+		return !this.server.advisoryLocks(PostgreSqlServer.keys(this.keys.requestClass()) + " AND mode = 'ShareLock'")
+			.isEmpty();
+	}
+
+	@Override
+	public String requester(String node, String cause) {
+		return "node '" + node + "' (" + cause + ")";
+	}
+
 	/**
 	 * Wait again if a wait has ended before the test has gone on.
 	 */

@@ -136,7 +136,6 @@ abstract class LeaseTableFixture extends StoreFixture {
 	 * End the connection of a node.
 	 */
 	void terminate(String node) {
-		assertThat(this.server.sessions("leader-election table " + node)).isNotEmpty();
 		this.server.terminate("leader-election table " + node);
 	}
 
@@ -208,6 +207,18 @@ abstract class LeaseTableFixture extends StoreFixture {
 	static Confirmation confirm(TestNode node, StoreSession session) throws SessionException {
 		node.clock.advance(Duration.ofSeconds(1));
 		return session.confirm();
+	}
+
+	@Override
+	public boolean isRequested() {
+		return !this.server
+			.query("SELECT election FROM %s_candidate WHERE resign_term IS NOT NULL".formatted(this.table))
+			.isEmpty();
+	}
+
+	@Override
+	public String requester(String node, String cause) {
+		return node + ": " + cause;
 	}
 
 	@Override
