@@ -29,7 +29,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -39,6 +38,7 @@ import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import jakarta.annotation.PostConstruct;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
@@ -50,12 +50,18 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
+import org.springframework.boot.DefaultApplicationArguments;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextAware;
+import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.context.event.SmartApplicationListener;
@@ -63,10 +69,10 @@ import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
 import org.springframework.scheduling.annotation.SchedulingConfigurer;
+import org.springframework.scheduling.config.ScheduledTaskRegistrar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeaderOnly @LeaderOnly}.
@@ -203,23 +209,50 @@ class LeaderOnlyTests {
 
 	@Test
 	void annotationOfClassDoesNotGuardCallbacks() {
-		assertThat(guardedMethods(CallbackBean.class)).containsExactly("work");
+		CallbackBean.calls.clear();
+		this.follower.withBean(CallbackBean.class).run((context) -> {
+			CallbackBean bean = context.getBean(CallbackBean.class);
+			assertThat(bean).hasToString("callbacks").isEqualTo(bean);
+			assertThat(bean.getOrder()).isEqualTo(7);
+			bean.setApplicationContext(context);
+			bean.afterPropertiesSet();
+			bean.close();
+			bean.destroy();
+			bean.postConstruct();
+			bean.revoked(null);
+			assertThat(bean.work()).isNull();
+		});
+		assertThat(CallbackBean.calls).startsWith("setApplicationContext", "postConstruct", "afterPropertiesSet",
+				"setApplicationContext", "afterPropertiesSet", "close", "destroy", "postConstruct", "revoked");
 	}
 
 	@Test
 	void annotationOfClassDoesNotCoverConfigurationByFrameworks() {
-		assertThat(guardedMethods(ConfiguringBean.class)).containsExactlyInAnyOrder("run", "run", "accept", "andThen",
-				"onApplicationEvent", "onSubscribe", "onNext", "onError", "onComplete", "explicit");
+		ConfiguringBean.calls.clear();
+		TestElections.follower().withBean(ConfiguringBean.class).run((context) -> {
+			ConfiguringBean bean = context.getBean(ConfiguringBean.class);
+			bean.configureTasks(new ScheduledTaskRegistrar());
+			bean.bindTo(new SimpleMeterRegistry());
+			assertThat(bean.compareTo(bean)).isZero();
+			assertThat(bean.scheduledExecutionTime()).isZero();
+			bean.run();
+			bean.run(new DefaultApplicationArguments());
+			bean.accept("consumed");
+			bean.onApplicationEvent(new ContextRefreshedEvent(context));
+			bean.onNext("item");
+			bean.explicit();
+			assertThat(bean.supportsEventType(ContextRefreshedEvent.class)).isTrue();
+			assertThat(ConfiguringBean.calls).containsExactly("configureTasks", "bindTo");
+		});
 	}
 
 	@Test
 	void annotationOfMethodCoversConfigurationByFrameworks() {
-		assertThat(guardedMethods(AnnotatedBinder.class)).containsExactly("bindTo");
-	}
-
-	@SuppressWarnings("unchecked")
-	private static Stream<String> guardedMethods(Class<?> type) {
-		return GuardRules.guardedMethods(type, mock()).stream().map(Method::getName);
+		TestElections.follower().withBean(AnnotatedBinder.class).run((context) -> {
+			AnnotatedBinder bean = context.getBean(AnnotatedBinder.class);
+			bean.bindTo(new SimpleMeterRegistry());
+			assertThat(AnnotatedBinder.calls).isEmpty();
+		});
 	}
 
 	@Test
@@ -295,6 +328,12 @@ class LeaderOnlyTests {
 				assertThat(context.getBean("jobs")).isSameAs(context.getBean("alias"));
 				assertThat(((Advised) context.getBean("jobs")).getAdvisorCount()).isEqualTo(1);
 			});
+	}
+
+	@Test
+	void targetOfScopedProxyRunsOnLeader() {
+		this.leader.withUserConfiguration(ScopedConfiguration.class)
+			.run((context) -> assertThat(context.getBean(Jobs.class).text()).isEqualTo("text"));
 	}
 
 	@Test
@@ -488,15 +527,58 @@ class LeaderOnlyTests {
 	}
 
 	@LeaderOnly
-	abstract static class CallbackBean
+	public static class CallbackBean
 			implements ApplicationContextAware, InitializingBean, DisposableBean, AutoCloseable, Ordered {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		public void setApplicationContext(ApplicationContext applicationContext) {
+			calls.add("setApplicationContext");
+		}
+
+		@Override
+		public void afterPropertiesSet() {
+			calls.add("afterPropertiesSet");
+		}
+
+		@Override
+		public void destroy() {
+			calls.add("destroy");
+		}
+
+		@Override
+		public void close() {
+			calls.add("close");
+		}
+
+		@Override
+		public int getOrder() {
+			return 7;
+		}
 
 		@PostConstruct
 		public final void postConstruct() {
+			calls.add("postConstruct");
 		}
 
 		@EventListener
 		void revoked(LeadershipRevokedEvent event) {
+			calls.add("revoked");
+		}
+
+		String work() {
+			return "ran";
+		}
+
+		@Override
+		public boolean equals(Object other) {
+			return this == other || other instanceof CallbackBean;
+		}
+
+		@Override
+		public int hashCode() {
+			return 42;
 		}
 
 		@Override
@@ -504,14 +586,79 @@ class LeaderOnlyTests {
 			return "callbacks";
 		}
 
-		abstract void work();
-
 	}
 
 	@LeaderOnly
-	abstract static class ConfiguringBean extends TimerTask
+	static class ConfiguringBean extends TimerTask
 			implements SchedulingConfigurer, ApplicationBinder, Comparable<ConfiguringBean>, ApplicationRunner,
 			Consumer<String>, SmartApplicationListener, Flow.Subscriber<String> {
+
+		static final List<String> calls = new ArrayList<>();
+
+		@Override
+		public void configureTasks(ScheduledTaskRegistrar registrar) {
+			calls.add("configureTasks");
+		}
+
+		@Override
+		public void bindTo(MeterRegistry registry) {
+			calls.add("bindTo");
+		}
+
+		@Override
+		public int compareTo(ConfiguringBean other) {
+			return 0;
+		}
+
+		@Override
+		public void run() {
+			calls.add("run");
+		}
+
+		@Override
+		public void run(ApplicationArguments arguments) {
+			calls.add("run with arguments");
+		}
+
+		@Override
+		public void accept(String value) {
+			calls.add("accept");
+		}
+
+		@Override
+		public boolean supportsEventType(Class<? extends ApplicationEvent> eventType) {
+			return true;
+		}
+
+		@Override
+		public void onApplicationEvent(ApplicationEvent event) {
+			calls.add("onApplicationEvent");
+		}
+
+		@Override
+		public void onSubscribe(Flow.Subscription subscription) {
+			calls.add("onSubscribe");
+		}
+
+		@Override
+		public void onNext(String item) {
+			calls.add("onNext");
+		}
+
+		@Override
+		public void onError(Throwable failure) {
+			calls.add("onError");
+		}
+
+		@Override
+		public void onComplete() {
+			calls.add("onComplete");
+		}
+
+		@Override
+		public void explicit() {
+			calls.add("explicit");
+		}
 
 	}
 
@@ -522,11 +669,15 @@ class LeaderOnlyTests {
 
 	}
 
-	interface AnnotatedBinder extends MeterBinder {
+	static class AnnotatedBinder implements MeterBinder {
+
+		static final List<String> calls = new ArrayList<>();
 
 		@Override
 		@LeaderOnly
-		void bindTo(MeterRegistry registry);
+		public void bindTo(MeterRegistry registry) {
+			calls.add("bindTo");
+		}
 
 	}
 
@@ -590,6 +741,17 @@ class LeaderOnlyTests {
 		@LeaderOnly
 		String job() {
 			return "ran";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ScopedConfiguration {
+
+		@Bean
+		@Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+		Jobs jobs() {
+			return new Jobs();
 		}
 
 	}
