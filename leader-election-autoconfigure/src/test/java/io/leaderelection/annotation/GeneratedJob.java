@@ -22,6 +22,7 @@ import java.lang.reflect.Type;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import net.bytebuddy.ByteBuddy;
@@ -42,8 +43,9 @@ public final class GeneratedJob {
 
 	private static final AtomicInteger generated = new AtomicInteger();
 
-	private DynamicType.Builder<?> type = new ByteBuddy().subclass(Object.class)
-		.name("io.leaderelection.annotation.Generated" + generated.incrementAndGet());
+	private final DynamicType.Builder<?> type = new ByteBuddy().subclass(Object.class);
+
+	private AnnotationDescription[] ofClass = {};
 
 	private int modifiers;
 
@@ -66,7 +68,7 @@ public final class GeneratedJob {
 
 	@SafeVarargs
 	public final GeneratedJob inClassWith(Class<? extends Annotation>... annotations) {
-		this.type = this.type.annotateType(descriptions(annotations));
+		this.ofClass = descriptions(annotations);
 		return this;
 	}
 
@@ -108,10 +110,17 @@ public final class GeneratedJob {
 	}
 
 	/**
-	 * Generate the class where those of proxies are generated.
+	 * Generate the class where those of proxies are generated, with a name that says in
+	 * the names of tests which one it is.
 	 */
 	private Class<?> generate(AnnotationDescription... annotations) {
-		return this.type.defineMethod("run", this.result, this.modifiers)
+		String names = Stream.of(this.ofClass, annotations)
+			.flatMap(Arrays::stream)
+			.map((annotation) -> "_" + annotation.getAnnotationType().getSimpleName())
+			.collect(Collectors.joining());
+		return this.type.name("io.leaderelection.annotation.Generated" + generated.incrementAndGet() + names)
+			.annotateType(this.ofClass)
+			.defineMethod("run", this.result, this.modifiers)
 			.withParameters(this.parameters)
 			.intercept(this.body)
 			.annotateMethod(annotations)

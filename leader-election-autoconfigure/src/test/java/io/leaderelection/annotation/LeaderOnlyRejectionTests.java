@@ -473,7 +473,7 @@ class LeaderOnlyRejectionTests {
 	 */
 	private static String shortened(String text) {
 		return text.replaceAll("'io\\.leaderelection\\.annotation\\.(\\w+\\$)?", "'")
-			.replaceAll("Generated\\d+", "Generated");
+			.replaceAll("Generated\\d+\\w*", "Generated");
 	}
 
 	private static Class<?> childInAnotherPackage() {
