@@ -55,13 +55,6 @@ public final class GeneratedJob {
 
 	private Implementation body = StubMethod.INSTANCE;
 
-	private GeneratedJob() {
-	}
-
-	public static GeneratedJob job() {
-		return new GeneratedJob();
-	}
-
 	public static AnnotationDescription.Builder annotation(Class<? extends Annotation> type) {
 		return AnnotationDescription.Builder.ofType(type);
 	}

@@ -76,7 +76,6 @@ import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
-import static org.junit.jupiter.params.provider.Arguments.argumentSet;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -164,17 +163,17 @@ class LeaderOnlyReferenceTests {
 						return runnable;
 					});
 					context.registerBean(Caller.class, () -> context.getBean(MethodInvokingRunnable.class)::run);
-				}), argumentSet("bean that is created on demand", (Beans) (context) -> {
+				}), Arguments.argumentSet("bean that is created on demand", (Beans) (context) -> {
 				}, (Consumer<ApplicationContext>) (
 						context) -> context.getAutowireCapableBeanFactory().createBean(Job.class).run()),
-				argumentSet("target of a scoped proxy",
+				Arguments.argumentSet("target of a scoped proxy",
 						(Beans) (context) -> context.registerBean("job", ScopedJob.class),
 						(Consumer<ApplicationContext>) (context) -> context.getBean("scopedTarget.job", Job.class)
 							.run()));
 	}
 
 	private static Arguments guarded(String name, Beans beans) {
-		return argumentSet(name, beans,
+		return Arguments.argumentSet(name, beans,
 				(Consumer<ApplicationContext>) (context) -> context.getBean(Caller.class).call());
 	}
 
@@ -198,13 +197,13 @@ class LeaderOnlyReferenceTests {
 			}
 
 		});
-		return Stream.of(argumentSet("itself, by its name", self, "'job' of class"),
-				argumentSet("itself", self, "circular reference"),
-				argumentSet("itself, with transactions", (Beans) (context) -> {
+		return Stream.of(Arguments.argumentSet("itself, by its name", self, "'job' of class"),
+				Arguments.argumentSet("itself", self, "circular reference"),
+				Arguments.argumentSet("itself, with transactions", (Beans) (context) -> {
 					registerTransactions(context);
 					context.registerBean("job", TransactionalSelfJob.class);
 				}, "circular reference"),
-				argumentSet("itself by an interface, with transactions", (Beans) (context) -> {
+				Arguments.argumentSet("itself by an interface, with transactions", (Beans) (context) -> {
 					registerTransactions(context);
 					context.registerBean("job", TransferJob.class, () -> new TransferJob() {
 
@@ -215,7 +214,7 @@ class LeaderOnlyReferenceTests {
 						}
 
 					});
-				}, "circular reference"), argumentSet("cycle", (Beans) (context) -> {
+				}, "circular reference"), Arguments.argumentSet("cycle", (Beans) (context) -> {
 					context.registerBean("job", Job.class, () -> new SelfJob(null) {
 
 						@Autowired
@@ -225,7 +224,7 @@ class LeaderOnlyReferenceTests {
 
 					});
 					context.registerBean(Partner.class);
-				}, "circular reference"), argumentSet("itself on initialization",
+				}, "circular reference"), Arguments.argumentSet("itself on initialization",
 						(Beans) (context) -> context.registerBean("job", SelfJob.class, () -> new SelfJob(null) {
 
 							@PostConstruct
@@ -234,24 +233,25 @@ class LeaderOnlyReferenceTests {
 							}
 
 						}), "circular reference"),
-				argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
+				Arguments.argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
 					context.registerBean("job", Job.class);
 					registerFactoryPostProcessor(context, "job");
 				}, "without the proxy that guards"),
-				argumentSet("dependency of a post-processor of the registry", (Beans) (context) -> {
+				Arguments.argumentSet("dependency of a post-processor of the registry", (Beans) (context) -> {
 					context.registerBean("job", Job.class);
 					context.registerBean(BeanDefinitionRegistryPostProcessor.class, () -> {
 						context.getBean("job");
 						return (registry) -> {
 						};
 					});
-				}, "without the proxy that guards"), argumentSet("bean that was wrapped before", (Beans) (context) -> {
+				}, "without the proxy that guards"),
+				Arguments.argumentSet("bean that was wrapped before", (Beans) (context) -> {
 					context.registerBean(FirstWrapper.class);
 					registerRunnable(context);
-				}, "cannot be guarded"), argumentSet("bean that was replaced before", (Beans) (context) -> {
+				}, "cannot be guarded"), Arguments.argumentSet("bean that was replaced before", (Beans) (context) -> {
 					context.registerBean(Replacement.class);
 					registerRunnable(context);
-				}, "its instance of 'java.lang.Thread'"), argumentSet("infrastructure", (Beans) (context) -> {
+				}, "its instance of 'java.lang.Thread'"), Arguments.argumentSet("infrastructure", (Beans) (context) -> {
 					context.registerBean("job", InfrastructureJob.class);
 					registerCaller(context);
 				}, "it is an AopInfrastructureBean"));
@@ -303,10 +303,10 @@ class LeaderOnlyReferenceTests {
 	}
 
 	static Stream<Arguments> childContextWithoutGuardIsRefused() {
-		return Stream
-			.of(argumentSet("bean", (Beans) (context) -> context.register(Plain.class)), argumentSet("lazy bean",
+		return Stream.of(Arguments.argumentSet("bean", (Beans) (context) -> context.register(Plain.class)), Arguments
+			.argumentSet("lazy bean",
 					(Beans) (context) -> context.registerBean(Job.class, (definition) -> definition.setLazyInit(true))),
-					argumentSet("service", (Beans) (context) -> context.register(ServiceOfFactoryMethod.class)));
+				Arguments.argumentSet("service", (Beans) (context) -> context.register(ServiceOfFactoryMethod.class)));
 	}
 
 	@Test
@@ -333,14 +333,15 @@ class LeaderOnlyReferenceTests {
 
 	static Stream<Arguments> serviceIsNotStartedByTheContainer() {
 		return Stream.of(
-				argumentSet("factory method", (Beans) (context) -> context.register(ServiceOfFactoryMethod.class)),
-				argumentSet("dependency of a post-processor", (Beans) (context) -> {
+				Arguments.argumentSet("factory method",
+						(Beans) (context) -> context.register(ServiceOfFactoryMethod.class)),
+				Arguments.argumentSet("dependency of a post-processor", (Beans) (context) -> {
 					context.register(ServiceOfFactoryMethod.class);
 					context.registerBean(FirstPostProcessor.class, () -> {
 						context.getBean("service");
 						return new FirstPostProcessor(null);
 					});
-				}), argumentSet("bean that is wrapped afterwards", (Beans) (context) -> {
+				}), Arguments.argumentSet("bean that is wrapped afterwards", (Beans) (context) -> {
 					context.registerBean(Wrapper.class);
 					context.registerBean("service", SmartLifecycle.class, AnnotatedService::new);
 				}));
@@ -354,7 +355,7 @@ class LeaderOnlyReferenceTests {
 	}
 
 	static Stream<Arguments> serviceIsRefused() {
-		return Stream.of(argumentSet("itself", (Beans) (context) -> context.registerBean("service",
+		return Stream.of(Arguments.argumentSet("itself", (Beans) (context) -> context.registerBean("service",
 				AnnotatedService.class, () -> new AnnotatedService() {
 
 					@Autowired
@@ -362,10 +363,10 @@ class LeaderOnlyReferenceTests {
 						self.start();
 					}
 
-				})), argumentSet("bean that was wrapped before", (Beans) (context) -> {
+				})), Arguments.argumentSet("bean that was wrapped before", (Beans) (context) -> {
 					context.registerBean(FirstWrapper.class);
 					context.registerBean("service", SmartLifecycle.class, AnnotatedService::new);
-				}), argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
+				}), Arguments.argumentSet("dependency of a post-processor of the factory", (Beans) (context) -> {
 					context.register(ServiceOfFactoryMethod.class);
 					registerFactoryPostProcessor(context, "service");
 				}));

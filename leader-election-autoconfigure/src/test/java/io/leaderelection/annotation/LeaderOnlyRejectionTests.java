@@ -82,8 +82,6 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -108,22 +106,22 @@ class LeaderOnlyRejectionTests {
 
 	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
-	private static final Class<?> UNKNOWN_ELECTION = job()
-		.with(annotation(LeaderOnly.class).define("value", "nightly"));
+	private static final Class<?> UNKNOWN_ELECTION = new GeneratedJob()
+		.with(GeneratedJob.annotation(LeaderOnly.class).define("value", "nightly"));
 
-	private static final Class<?> PLACEHOLDER_ELECTION = job()
-		.with(annotation(LeaderOnly.class).define("value", "${app.election}"));
+	private static final Class<?> PLACEHOLDER_ELECTION = new GeneratedJob()
+		.with(GeneratedJob.annotation(LeaderOnly.class).define("value", "${app.election}"));
 
 	private final ApplicationContextRunner contextRunner = TestElections.follower();
 
 	static Stream<Arguments> rejections() {
 		return Stream.of(
 				rejected("private method",
-						job().modifiers(Modifier.PRIVATE).taking(String.class).with(LeaderOnly.class),
+						new GeneratedJob().modifiers(Modifier.PRIVATE).taking(String.class).with(LeaderOnly.class),
 						notGuardable("run(String)", "private"), MAKE_GUARDABLE),
-				rejected("static method", job().modifiers(Modifier.STATIC).with(LeaderOnly.class),
+				rejected("static method", new GeneratedJob().modifiers(Modifier.STATIC).with(LeaderOnly.class),
 						notGuardable("run()", "static"), MAKE_GUARDABLE),
-				rejected("final method", job().modifiers(Modifier.FINAL).with(LeaderOnly.class),
+				rejected("final method", new GeneratedJob().modifiers(Modifier.FINAL).with(LeaderOnly.class),
 						notGuardable("run()", "final"), MAKE_GUARDABLE),
 				rejected("package-private method of another package", childInAnotherPackage(),
 						"Method 'io.leaderelection.another.Child.run()' is annotated with @LeaderOnly, but is package-private in the package of a superclass: calls to it do not pass the proxy that guards it.",
@@ -151,18 +149,20 @@ class LeaderOnlyRejectionTests {
 				rejected("method that a superclass without the interface implements", Inherited.class,
 						"Method 'Annotated.run()' is annotated with @LeaderOnly, but 'Inherited' inherits its implementation from 'java.lang.Thread', which does not implement this interface: the annotation does not apply to it.",
 						"Annotate the class, or the method that it inherits."),
-				rejected("primitive result", job().returning(int.class).with(LeaderOnly.class),
+				rejected("primitive result", new GeneratedJob().returning(int.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
 				rejected("primitive result in an annotated class", ClassWithPrimitiveResult.class,
 						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
-				rejected("future that cannot be made", job().returning(FutureTask.class).with(LeaderOnly.class),
+				rejected("future that cannot be made",
+						new GeneratedJob().returning(FutureTask.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: no instance of this type can be created for a call that is skipped or rejected.",
 						"Return Future, CompletionStage or CompletableFuture."),
-				rejected("result that is worked on later", job().returning(Callable.class).with(LeaderOnly.class),
+				rejected("result that is worked on later",
+						new GeneratedJob().returning(Callable.class).with(LeaderOnly.class),
 						deferred("java.util.concurrent.Callable"), RETURN_STAGE),
-				rejected("stream", job().returning(IntStream.class).with(LeaderOnly.class),
+				rejected("stream", new GeneratedJob().returning(IntStream.class).with(LeaderOnly.class),
 						deferred("java.util.stream.IntStream"), RETURN_STAGE),
 				rejected("array of publishers", ArrayOfPublishers.class,
 						deferred("reactor.core.publisher.Mono<java.lang.String>[]").replace("Generated",
@@ -173,25 +173,27 @@ class LeaderOnlyRejectionTests {
 								"ListOfPublishers"),
 						RETURN_STAGE),
 				rejected("publisher within a result",
-						job().returning(Optional.class, Mono.class).with(LeaderOnly.class),
+						new GeneratedJob().returning(Optional.class, Mono.class).with(LeaderOnly.class),
 						deferred("java.util.Optional<reactor.core.publisher.Mono>"), RETURN_STAGE),
 				rejected("futures within a result",
-						job().returning(List.class, CompletableFuture.class).with(LeaderOnly.class),
+						new GeneratedJob().returning(List.class, CompletableFuture.class).with(LeaderOnly.class),
 						deferred("java.util.List<java.util.concurrent.CompletableFuture>"), RETURN_STAGE),
 				rejected("publisher that cannot be made",
-						job().returning(SubmissionPublisher.class)
-							.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT)),
+						new GeneratedJob().returning(SubmissionPublisher.class)
+							.with(GeneratedJob.annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT)),
 						unknownPublisher("Generated"), RETURN_PUBLISHER),
 				rejected("publisher that cannot be made behind a type variable", GenericUnknownPublisher.class,
 						unknownPublisher("GenericUnknownPublisher"), RETURN_PUBLISHER),
-				rejected("publisher that cannot be empty", job().returning(Single.class).with(LeaderOnly.class),
+				rejected("publisher that cannot be empty",
+						new GeneratedJob().returning(Single.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns io.reactivex.rxjava3.core.Single: this type has no empty value for a skipped call.",
 						"Return a type that may be empty, or use @LeaderOnly(policy = REJECT)."),
 				rejected("suspend function", suspendFunction(),
 						"Method 'Generated.run(String, Continuation)' is guarded by @LeaderOnly, but is a suspend function: the work after its first suspension can only be guarded with Reactor.",
 						"Add the dependencies org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect."),
 				rejected("runOnGrant with parameters",
-						job().taking(String.class).with(annotation(LeaderOnly.class).define("runOnGrant", true)),
+						new GeneratedJob().taking(String.class)
+							.with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true)),
 						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("runOnGrant on a class", RunOnGrantClass.class,
@@ -199,7 +201,8 @@ class LeaderOnlyRejectionTests {
 						"Annotate the methods that should run when leadership is granted."),
 				rejected("runOnGrant in a prototype",
 						(runner) -> withBean(runner,
-								job().with(annotation(LeaderOnly.class).define("runOnGrant", true)),
+								new GeneratedJob()
+									.with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true)),
 								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
 						"Method 'Generated.run()' runs when leadership is granted (runOnGrant), but bean 'rejected' is not a singleton: there is no single instance to call.",
 						"Move the method to a singleton."),
@@ -208,7 +211,7 @@ class LeaderOnlyRejectionTests {
 				rejected("aware method", AnnotatedAware.class, callback("AnnotatedAware.setBeanName(String)"),
 						MOVE_WORK),
 				rejected("destroy method", AnnotatedDestroy.class, callback("AnnotatedDestroy.destroy()"), MOVE_WORK),
-				rejected("post-construct method", job().with(LeaderOnly.class, PostConstruct.class),
+				rejected("post-construct method", new GeneratedJob().with(LeaderOnly.class, PostConstruct.class),
 						callback("Generated.run()"), MOVE_WORK),
 				rejected("init method of a bean definition",
 						(runner) -> withBean(runner, WithMethod.class,
@@ -218,10 +221,11 @@ class LeaderOnlyRejectionTests {
 						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of Object.",
 						MOVE_WORK),
 				rejected("listener of a revocation",
-						job().taking(LeadershipRevokedEvent.class).with(LeaderOnly.class, EventListener.class),
+						new GeneratedJob().taking(LeadershipRevokedEvent.class)
+							.with(LeaderOnly.class, EventListener.class),
 						"Method 'Generated.run(LeadershipRevokedEvent)' is annotated with @LeaderOnly, but listens for the end of leadership: it would never be called.",
 						MOVE_WORK),
-				rejected("bean method", job().returning(String.class).with(LeaderOnly.class, Bean.class),
+				rejected("bean method", new GeneratedJob().returning(String.class).with(LeaderOnly.class, Bean.class),
 						"Method 'Generated.run()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the methods of that bean can be guarded.",
 						MOVE_WORK),
 				rejected("annotated class with methods that no proxy intercepts", ClassWithFinalMethods.class,
@@ -482,7 +486,7 @@ class LeaderOnlyRejectionTests {
 			.modifiers(Modifier.PUBLIC)
 			.defineMethod("run", void.class, 0)
 			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(annotation(LeaderOnly.class).build())
+			.annotateMethod(GeneratedJob.annotation(LeaderOnly.class).build())
 			.make()
 			.load(LeaderOnlyRejectionTests.class.getClassLoader())
 			.getLoaded();
@@ -508,7 +512,7 @@ class LeaderOnlyRejectionTests {
 			.defineMethod("run", Object.class, 0)
 			.withParameters(String.class, continuation)
 			.intercept(StubMethod.INSTANCE)
-			.annotateMethod(annotation(LeaderOnly.class).build())
+			.annotateMethod(GeneratedJob.annotation(LeaderOnly.class).build())
 			.make()
 			.load(continuation.getClassLoader())
 			.getLoaded();

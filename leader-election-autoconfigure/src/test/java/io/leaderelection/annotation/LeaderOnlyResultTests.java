@@ -65,8 +65,6 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.test.util.ReflectionTestUtils;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -164,9 +162,10 @@ class LeaderOnlyResultTests {
 	}
 
 	private ApplicationContextRunner contextRunner(ResultType type, NotLeaderPolicy policy, StoreByHand store) {
-		AnnotationDescription.Builder leaderOnly = annotation(LeaderOnly.class).define("policy", policy);
-		GeneratedJob job = job().returning(type.result).doing(() -> type.work.apply(this.probe));
-		Class<?> bean = type.isAsync() ? job.with(leaderOnly, annotation(Async.class)) : job.with(leaderOnly);
+		AnnotationDescription.Builder leaderOnly = GeneratedJob.annotation(LeaderOnly.class).define("policy", policy);
+		GeneratedJob job = new GeneratedJob().returning(type.result).doing(() -> type.work.apply(this.probe));
+		Class<?> bean = type.isAsync() ? job.with(leaderOnly, GeneratedJob.annotation(Async.class))
+				: job.with(leaderOnly);
 		return TestElections.contextRunner()
 			.withUserConfiguration(AsyncMethods.class)
 			.withBean(StoreByHand.class, () -> store)

@@ -19,7 +19,6 @@ package io.leaderelection.annotation;
 import java.io.IOException;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -558,7 +557,7 @@ class LeaderOnlyTests {
 		}
 
 		@PostConstruct
-		public final void postConstruct() {
+		final void postConstruct() {
 			calls.add("postConstruct");
 		}
 

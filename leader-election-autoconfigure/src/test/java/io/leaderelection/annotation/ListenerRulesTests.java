@@ -47,7 +47,6 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
 import org.springframework.http.HttpStatus;
 import org.springframework.integration.annotation.Gateway;
@@ -73,8 +72,6 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.ResponseStatus;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.Mockito.mock;
@@ -94,8 +91,8 @@ class ListenerRulesTests {
 
 	private static final String OR_METHODS = " Or annotate only the methods that are leader work, not the class.";
 
-	private static final AnnotationDescription.Builder REJECTING = annotation(LeaderOnly.class).define("policy",
-			NotLeaderPolicy.REJECT);
+	private static final AnnotationDescription.Builder REJECTING = GeneratedJob.annotation(LeaderOnly.class)
+		.define("policy", NotLeaderPolicy.REJECT);
 
 	static Stream<Arguments> rejections() {
 		return Stream.of(forMessages(PulsarListener.class, START_AND_STOP),
@@ -119,21 +116,22 @@ class ListenerRulesTests {
 				forRequests(ReadOperation.class), forRequests(ManagedOperation.class), forRequests(Gateway.class),
 				forRequests(TransactionalEventListener.class), forRequests(ApplicationModuleListener.class),
 				forRequests(QueueListener.class),
-				forRequests(job().inClassWith(LeaderOnly.class).with(GetMapping.class), "@GetMapping",
+				forRequests(new GeneratedJob().inClassWith(LeaderOnly.class).with(GetMapping.class), "@GetMapping",
 						REJECT + OR_METHODS),
-				forRequests(job().inClassWith(LeaderOnly.class, QueueListener.class).with(), "@QueueListener",
-						REJECT + OR_METHODS),
-				forRequests(job().inClassWith(QueueListener.class).with(LeaderOnly.class), "@QueueListener", REJECT),
-				rejected(job().with(REJECTING, annotation(KafkaListener.class)),
+				forRequests(new GeneratedJob().inClassWith(LeaderOnly.class, QueueListener.class).with(),
+						"@QueueListener", REJECT + OR_METHODS),
+				forRequests(new GeneratedJob().inClassWith(QueueListener.class).with(LeaderOnly.class),
+						"@QueueListener", REJECT),
+				rejected(new GeneratedJob().with(REJECTING, GeneratedJob.annotation(KafkaListener.class)),
 						container("@KafkaListener", "policy = REJECT"), "Remove 'policy'."),
 				rejected(
-						job().with(annotation(LeaderOnly.class).define("runOnGrant", true),
-								annotation(RabbitListener.class)),
+						new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true),
+								GeneratedJob.annotation(RabbitListener.class)),
 						container("@RabbitListener", "runOnGrant = true"), "Remove 'runOnGrant'."),
 				rejected(PrivateListener.class,
 						"Class 'PrivateListener' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'on' (private).",
 						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
-				rejected(job().inClassWith(KafkaListener.class).with(LeaderOnly.class, KafkaHandler.class),
+				rejected(new GeneratedJob().inClassWith(KafkaListener.class).with(LeaderOnly.class, KafkaHandler.class),
 						"Method 'Generated.run()' is annotated with @LeaderOnly, but @KafkaHandler is only one of the methods that the container of the class calls.",
 						"Annotate the class with @LeaderOnly instead. Leadership then starts and stops the container."));
 	}
@@ -156,18 +154,21 @@ class ListenerRulesTests {
 	}
 
 	static Stream<Class<?>> permitted() {
-		return Stream.of(job().with(REJECTING, annotation(ServiceActivator.class)),
-				job().with(REJECTING, annotation(GetMapping.class)),
-				job().taking(String.class).with(REJECTING, annotation(TransactionalEventListener.class)),
-				job().taking(String.class).with(REJECTING, annotation(ApplicationModuleListener.class)),
-				job().taking(String.class).with(LeaderOnly.class, EventListener.class), Listener.class,
-				job().inClassWith(LeaderOnly.class).with(RabbitListener.class),
-				job().inClassWith(LeaderOnly.class, KafkaListener.class).with(KafkaHandler.class),
-				job().returning(int.class).with(LeaderOnly.class, RabbitListener.class),
-				job().taking(String.class).with(LeaderOnly.class, RefreshListener.class),
-				job().with(LeaderOnly.class, NightlyWorker.class), job().with(ReportWorker.class),
-				job().inClassWith(QueueListener.class).with(LeaderOnly.class, NightlyWorker.class),
-				job().inClassWith(EventHandler.class).with(LeaderOnly.class), SkippingSource.class,
+		return Stream.of(new GeneratedJob().with(REJECTING, GeneratedJob.annotation(ServiceActivator.class)),
+				new GeneratedJob().with(REJECTING, GeneratedJob.annotation(GetMapping.class)),
+				new GeneratedJob().taking(String.class)
+					.with(REJECTING, GeneratedJob.annotation(TransactionalEventListener.class)),
+				new GeneratedJob().taking(String.class)
+					.with(REJECTING, GeneratedJob.annotation(ApplicationModuleListener.class)),
+				new GeneratedJob().taking(String.class).with(LeaderOnly.class, EventListener.class), Listener.class,
+				new GeneratedJob().inClassWith(LeaderOnly.class).with(RabbitListener.class),
+				new GeneratedJob().inClassWith(LeaderOnly.class, KafkaListener.class).with(KafkaHandler.class),
+				new GeneratedJob().returning(int.class).with(LeaderOnly.class, RabbitListener.class),
+				new GeneratedJob().taking(String.class).with(LeaderOnly.class, RefreshListener.class),
+				new GeneratedJob().with(LeaderOnly.class, NightlyWorker.class),
+				new GeneratedJob().with(ReportWorker.class),
+				new GeneratedJob().inClassWith(QueueListener.class).with(LeaderOnly.class, NightlyWorker.class),
+				new GeneratedJob().inClassWith(EventHandler.class).with(LeaderOnly.class), SkippingSource.class,
 				RebalancedListener.class);
 	}
 
@@ -212,14 +213,14 @@ class ListenerRulesTests {
 	}
 
 	private static Arguments forMessages(Class<? extends Annotation> caller, String action) {
-		return rejected(job().with(LeaderOnly.class, caller),
+		return rejected(new GeneratedJob().with(LeaderOnly.class, caller),
 				"Method 'Generated.run()' is guarded by @LeaderOnly, but called for messages (@%s): %s"
 					.formatted(caller.getSimpleName(), LOST),
 				action);
 	}
 
 	private static Arguments forRequests(Class<? extends Annotation> caller) {
-		return forRequests(job().with(LeaderOnly.class, caller), "@" + caller.getSimpleName(), REJECT);
+		return forRequests(new GeneratedJob().with(LeaderOnly.class, caller), "@" + caller.getSimpleName(), REJECT);
 	}
 
 	private static Arguments forRequests(Class<?> type, String caller, String action) {

@@ -58,8 +58,6 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.BDDMockito.willReturn;
@@ -288,8 +286,10 @@ class RunOnGrantTests {
 
 	@Test
 	void runIsSkippedIfTheNodeDoesNotLeadByThen(CapturedOutput output) {
-		Class<?> rejected = job().doing(() -> runs.add("rejected"))
-			.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT).define("runOnGrant", true));
+		Class<?> rejected = new GeneratedJob().doing(() -> runs.add("rejected"))
+			.with(GeneratedJob.annotation(LeaderOnly.class)
+				.define("policy", NotLeaderPolicy.REJECT)
+				.define("runOnGrant", true));
 		this.contextRunner.withBean(rejected).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			Leadership leadership = elector(context, "default").getLeadership();

@@ -44,8 +44,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.event.EventListener;
 import org.springframework.core.annotation.AliasFor;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -122,9 +120,10 @@ class WorkAdviceTests {
 	 * implied one.
 	 */
 	static Stream<Class<?>> electionIsTheDeclaredOne() {
-		return Stream.of(job().with(annotation(Recorded.class).define("election", "reports")),
-				job().inClassWith(Reports.class).with(Recorded.class), job().with(Recorded.class, Reports.class),
-				job().with(Reports.class, Recorded.class));
+		return Stream.of(new GeneratedJob().with(GeneratedJob.annotation(Recorded.class).define("election", "reports")),
+				new GeneratedJob().inClassWith(Reports.class).with(Recorded.class),
+				new GeneratedJob().with(Recorded.class, Reports.class),
+				new GeneratedJob().with(Reports.class, Recorded.class));
 	}
 
 	@ParameterizedTest

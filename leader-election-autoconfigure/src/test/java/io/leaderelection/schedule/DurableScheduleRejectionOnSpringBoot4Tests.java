@@ -20,6 +20,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.stream.Stream;
 
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import net.bytebuddy.description.annotation.AnnotationDescription;
@@ -34,9 +35,6 @@ import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoCon
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.resilience.annotation.Retryable;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
-import static io.leaderelection.schedule.DurableScheduleRejectionTests.nightly;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -53,9 +51,10 @@ class DurableScheduleRejectionOnSpringBoot4Tests {
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
 
 	static Stream<Class<?>> methodThatMayNotRunAgainIsNotRetryable() {
-		AnnotationDescription.Builder before = nightly().define("claim", Claim.BEFORE);
-		return Stream.of(job().with(annotation(Retryable.class), before),
-				job().inClassWith(Retryable.class).with(before), job().with(AtMostOnce.class));
+		AnnotationDescription.Builder before = DurableScheduleRejectionTests.nightly().define("claim", Claim.BEFORE);
+		return Stream.of(new GeneratedJob().with(GeneratedJob.annotation(Retryable.class), before),
+				new GeneratedJob().inClassWith(Retryable.class).with(before),
+				new GeneratedJob().with(AtMostOnce.class));
 	}
 
 	@ParameterizedTest
@@ -67,7 +66,9 @@ class DurableScheduleRejectionOnSpringBoot4Tests {
 
 	@Test
 	void methodThatMayRunAgainIsRetryable() {
-		this.contextRunner.withBean(job().with(annotation(Retryable.class), nightly().define("claim", Claim.AFTER)))
+		this.contextRunner
+			.withBean(new GeneratedJob().with(GeneratedJob.annotation(Retryable.class),
+					DurableScheduleRejectionTests.nightly().define("claim", Claim.AFTER)))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 

@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
@@ -40,8 +41,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.scheduling.annotation.Scheduled;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -57,47 +56,66 @@ class DurableScheduleRejectionTests {
 						AopAutoConfiguration.class, PropertyPlaceholderAutoConfiguration.class))
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always");
 
-	private final Class<?> named = job().with(nightly().define("name", "report"));
+	private final Class<?> named = new GeneratedJob().with(nightly().define("name", "report"));
 
 	static Stream<Arguments> applicationDoesNotStart() {
 		String notCron = "is not scheduled by cron expressions only";
-		return Stream.of(rejected(job().with(DurableSchedule.class), notCron, "Use @DurableSchedule(cron"),
-				rejected(OnInterface.class, notCron, "Use @DurableSchedule(cron"),
-				rejected(job().with(LeaderOnly.class, DurableSchedule.class), notCron, "or @Scheduled(cron"),
-				rejected(job().with(durable(), annotation(Scheduled.class).define("fixedRate", 1000L)), notCron,
-						"or @Scheduled(cron"),
-				rejected(job().with(durable(), annotation(Scheduled.class).define("fixedDelayString", "1s")), notCron,
-						"or @Scheduled(cron"),
-				rejected(job().with(nightly(), annotation(Scheduled.class).define("fixedDelay", 1000L)), notCron,
-						"or @Scheduled(cron"),
-				rejected(job().with(annotation(LeaderOnly.class), nightly().define("election", "reports")),
-						"names its election, although @LeaderOnly does", "Remove one"),
-				rejected(job().with(nightly().define("attempts", 0)), "attempts = 0", "at least 1"),
-				rejected(job().taking(String.class).with(nightly()), "has parameters", "FireTime.current()"),
-				rejected(job().with(annotation(LeaderOnly.class).define("runOnGrant", true), nightly()),
-						"also runs on every grant", "Remove runOnGrant"),
-				rejected(
-						job().returning(int.class)
-							.with(annotation(LeaderOnly.class).define("policy", NotLeaderPolicy.REJECT), nightly()),
-						"returns int", "Return void"),
-				rejected(job().returning(Mono.class).with(nightly()), "returns reactor.core.publisher.Mono",
-						"claim = BEFORE"),
-				rejected(job().returning(CompletableFuture.class).with(nightly()),
-						"returns java.util.concurrent.CompletableFuture", "claim = BEFORE"),
-				rejected(job().returning(Object.class).with(nightly()), "returns java.lang.Object", "claim = BEFORE"),
-				rejected(job().returning(Future.class).with(nightly().define("claim", Claim.AFTER)),
-						"returns java.util.concurrent.Future", "CompletableFuture"),
-				rejected(job().with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 0)), "limit = 0",
-						"at least 1"),
-				rejected(job().with(nightly().define("within", "0s")), "which is not a positive duration", "PT6H"),
-				rejected(job().with(nightly().define("within", "long")), "which is not a positive duration", "PT6H"),
-				rejected(job().with(nightly().define("name", "${missing}")), "cannot be resolved", "Set the property"),
-				rejected(job().with(durable().define("cron", "now and then")), "a cron expression that is not valid",
-						"Correct the attribute"),
-				rejected(job().with(durable().define("cron", "0 0 0 30 2 *")), "0 0 0 30 2 *', which never fires",
-						"Correct the attribute"),
-				rejected(job().with(nightly().define("zone", "Nowhere")), "a cron expression that is not valid",
-						"Correct the attribute"));
+		return Stream
+			.of(rejected(new GeneratedJob().with(DurableSchedule.class), notCron, "Use @DurableSchedule(cron"),
+					rejected(OnInterface.class, notCron, "Use @DurableSchedule(cron"),
+					rejected(new GeneratedJob().with(LeaderOnly.class, DurableSchedule.class), notCron,
+							"or @Scheduled(cron"),
+					rejected(
+							new GeneratedJob().with(
+									durable(), GeneratedJob.annotation(Scheduled.class).define("fixedRate", 1000L)),
+							notCron, "or @Scheduled(cron"),
+					rejected(new GeneratedJob().with(durable(),
+							GeneratedJob.annotation(Scheduled.class).define("fixedDelayString", "1s")), notCron,
+							"or @Scheduled(cron"),
+					rejected(new GeneratedJob().with(nightly(),
+							GeneratedJob.annotation(Scheduled.class).define("fixedDelay", 1000L)), notCron,
+							"or @Scheduled(cron"),
+					rejected(new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class),
+							nightly().define("election", "reports")), "names its election, although @LeaderOnly does",
+							"Remove one"),
+					rejected(new GeneratedJob().with(nightly().define("attempts", 0)), "attempts = 0", "at least 1"),
+					rejected(new GeneratedJob().taking(String.class).with(nightly()), "has parameters",
+							"FireTime.current()"),
+					rejected(
+							new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class)
+								.define("runOnGrant", true), nightly()),
+							"also runs on every grant", "Remove runOnGrant"),
+					rejected(
+							new GeneratedJob().returning(int.class)
+								.with(GeneratedJob.annotation(LeaderOnly.class)
+									.define("policy", NotLeaderPolicy.REJECT), nightly()),
+							"returns int", "Return void"),
+					rejected(new GeneratedJob().returning(Mono.class).with(nightly()),
+							"returns reactor.core.publisher.Mono", "claim = BEFORE"),
+					rejected(new GeneratedJob().returning(CompletableFuture.class).with(nightly()),
+							"returns java.util.concurrent.CompletableFuture", "claim = BEFORE"),
+					rejected(
+							new GeneratedJob().returning(Object.class).with(nightly()), "returns java.lang.Object",
+							"claim = BEFORE"),
+					rejected(
+							new GeneratedJob().returning(Future.class).with(nightly().define("claim", Claim.AFTER)),
+							"returns java.util.concurrent.Future", "CompletableFuture"),
+					rejected(
+							new GeneratedJob()
+								.with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 0)),
+							"limit = 0", "at least 1"),
+					rejected(new GeneratedJob().with(nightly().define("within", "0s")),
+							"which is not a positive duration", "PT6H"),
+					rejected(new GeneratedJob().with(nightly().define("within", "long")),
+							"which is not a positive duration", "PT6H"),
+					rejected(new GeneratedJob().with(nightly().define("name", "${missing}")), "cannot be resolved",
+							"Set the property"),
+					rejected(new GeneratedJob().with(durable().define("cron", "now and then")),
+							"a cron expression that is not valid", "Correct the attribute"),
+					rejected(new GeneratedJob().with(durable().define("cron", "0 0 0 30 2 *")),
+							"0 0 0 30 2 *', which never fires", "Correct the attribute"),
+					rejected(new GeneratedJob().with(nightly().define("zone", "Nowhere")),
+							"a cron expression that is not valid", "Correct the attribute"));
 	}
 
 	@ParameterizedTest
@@ -120,7 +138,7 @@ class DurableScheduleRejectionTests {
 
 	@Test
 	void twoJobsOfOneName() {
-		Class<?> also = job().with(nightly().define("name", "${reports.name:report}"));
+		Class<?> also = new GeneratedJob().with(nightly().define("name", "${reports.name:report}"));
 		this.contextRunner.withBean(this.named)
 			.withBean(also)
 			.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
@@ -143,7 +161,7 @@ class DurableScheduleRejectionTests {
 	void sameNameInAnotherElection() {
 		this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true")
 			.withBean(this.named)
-			.withBean(job().with(annotation(LeaderOnly.class).define("value", "reports"),
+			.withBean(new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class).define("value", "reports"),
 					nightly().define("name", "report")))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
@@ -158,7 +176,8 @@ class DurableScheduleRejectionTests {
 
 	@Test
 	void publisherIsAcceptedOutsideTheTransaction() {
-		this.contextRunner.withBean(job().returning(Mono.class).with(nightly().define("claim", Claim.BEFORE)))
+		this.contextRunner
+			.withBean(new GeneratedJob().returning(Mono.class).with(nightly().define("claim", Claim.BEFORE)))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
@@ -175,7 +194,7 @@ class DurableScheduleRejectionTests {
 	}
 
 	private static AnnotationDescription.Builder durable() {
-		return annotation(DurableSchedule.class);
+		return GeneratedJob.annotation(DurableSchedule.class);
 	}
 
 	private static Arguments rejected(Class<?> type, String description, String action) {

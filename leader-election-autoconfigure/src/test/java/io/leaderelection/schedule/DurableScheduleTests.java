@@ -35,6 +35,7 @@ import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
@@ -90,8 +91,6 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-import static io.leaderelection.annotation.GeneratedJob.annotation;
-import static io.leaderelection.annotation.GeneratedJob.job;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -285,7 +284,7 @@ class DurableScheduleTests {
 
 	@Test
 	void runAllRunsEachFireInOrder(CapturedOutput output) {
-		Class<?> runAll = job().doing(DurableScheduleTests::run)
+		Class<?> runAll = new GeneratedJob().doing(DurableScheduleTests::run)
 			.with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 3));
 		this.scheduled.withBean("job", runAll).run((context) -> {
 			awaitBegin(context);
@@ -320,7 +319,7 @@ class DurableScheduleTests {
 	void callDuringARunIsSkippedAndRepeatedAfterIt(Claim claim) {
 		CountDownLatch started = new CountDownLatch(1);
 		CountDownLatch proceed = new CountDownLatch(1);
-		Class<?> slow = job().doing(() -> {
+		Class<?> slow = new GeneratedJob().doing(() -> {
 			run();
 			started.countDown();
 			awaitZero(proceed);
@@ -366,9 +365,12 @@ class DurableScheduleTests {
 	 */
 	static Stream<Arguments> jobRunsByItselfOnTheLeader() {
 		return Stream.of(Arguments.of(Nightly.class, 2),
-				Arguments.of(job().doing(DurableScheduleTests::run).with(nightly("${nightly}")), 2),
-				Arguments.of(job().doing(DurableScheduleTests::run)
-					.with(nightly(), annotation(Scheduled.class).define("cron", "0 0 14 * * *").define("zone", "UTC")),
+				Arguments.of(new GeneratedJob().doing(DurableScheduleTests::run).with(nightly("${nightly}")), 2),
+				Arguments.of(new GeneratedJob().doing(DurableScheduleTests::run)
+					.with(nightly(),
+							GeneratedJob.annotation(Scheduled.class)
+								.define("cron", "0 0 14 * * *")
+								.define("zone", "UTC")),
 						3));
 	}
 
@@ -539,8 +541,9 @@ class DurableScheduleTests {
 
 	@Test
 	void disabledScheduleNeverFires() {
-		Class<?> disabled = job().doing(DurableScheduleTests::run)
-			.with(annotation(DurableSchedule.class), annotation(Scheduled.class).define("cron", "-"));
+		Class<?> disabled = new GeneratedJob().doing(DurableScheduleTests::run)
+			.with(GeneratedJob.annotation(DurableSchedule.class),
+					GeneratedJob.annotation(Scheduled.class).define("cron", "-"));
 		this.scheduled.withBean("job", disabled).run((context) -> {
 			this.clock.advance(Duration.ofDays(10));
 			runGenerated(context);
@@ -637,7 +640,7 @@ class DurableScheduleTests {
 	}
 
 	private static AnnotationDescription.Builder nightly(String cron) {
-		return annotation(DurableSchedule.class).define("cron", cron).define("zone", "UTC");
+		return GeneratedJob.annotation(DurableSchedule.class).define("cron", cron).define("zone", "UTC");
 	}
 
 	private static DefaultLeaderElector elector(ApplicationContext context) {
