@@ -23,7 +23,6 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
@@ -48,6 +47,7 @@ import io.smallrye.mutiny.Uni;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
@@ -84,11 +84,11 @@ class LeaderOnlyResultTests {
 	@EnumSource
 	void leaderRunsItAtEachCallOrSubscription(ResultType type) {
 		leader(type).run((context) -> {
-			Object result = type.isReactive() ? run(context) : null;
+			Object publisher = type.isReactive() ? run(context) : null;
 			assertThat(this.probe.calls).hasValue(0);
 			this.probe.finish();
 			for (int i = 1; i <= 2; i++) {
-				CompletableFuture<?> end = type.isReactive() ? end(result) : call(context);
+				CompletableFuture<?> end = type.isReactive() ? end(publisher) : call(type, context);
 				assertThat(end).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.expected());
 				this.probe.awaitCalls(i);
 			}
@@ -97,24 +97,51 @@ class LeaderOnlyResultTests {
 		});
 	}
 
+	/**
+	 * A {@link Single} cannot be empty, and the caller of an asynchronous method without
+	 * a result does not learn when it would have run.
+	 */
 	@ParameterizedTest
-	@EnumSource(mode = Mode.EXCLUDE, names = "SINGLE")
+	@EnumSource(mode = Mode.EXCLUDE, names = { "SINGLE", "ASYNC_VOID" })
 	void followerSkipsIt(ResultType type) {
+		this.probe.finish();
 		contextRunner(type, NotLeaderPolicy.SKIP, new StoreByHand(false)).run((context) -> {
-			assertThat(call(context)).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.skipped());
+			assertThat(call(type, context)).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.skipped());
 			assertThat(this.probe.calls).hasValue(0);
 		});
 	}
 
+	/**
+	 * The caller of an asynchronous method without a result does not learn of failures.
+	 */
 	@ParameterizedTest
 	@EnumSource(mode = Mode.EXCLUDE, names = "ASYNC_VOID")
 	void followerRejectsIt(ResultType type) {
+		this.probe.finish();
 		contextRunner(type, NotLeaderPolicy.REJECT, new StoreByHand(false)).run((context) -> {
-			assertThat(call(context)).failsWithin(10, TimeUnit.SECONDS)
+			assertThat(call(type, context)).failsWithin(10, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class)
 				.withMessageContaining("runs only on the leader of election 'default'");
 			assertThat(this.probe.calls).hasValue(0);
+		});
+	}
+
+	@Test
+	void annotationOfClassGuardsSubscriptions() {
+		Class<?> job = new GeneratedJob().inClassWith(LeaderOnly.class)
+			.returning(Mono.class)
+			.doing(this.probe::mono)
+			.with();
+		this.probe.finish();
+		TestElections.follower()
+			.withBean("job", job)
+			.run((context) -> assertThat(end(run(context))).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(List.of()));
+		assertThat(this.probe.calls).hasValue(0);
+		TestElections.leader().withBean("job", job).run((context) -> {
+			Object publisher = run(context);
+			assertThat(this.probe.calls).hasValue(0);
+			assertThat(end(publisher)).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(List.of("done"));
 		});
 	}
 
@@ -130,12 +157,12 @@ class LeaderOnlyResultTests {
 				.isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
 			assertThat(leadership.isCurrent()).isTrue();
 			assertThat(elector(context).isLeader()).isFalse();
-			assertThat(this.probe.cutShort.getCount()).isOne();
+			assertThat(this.probe.cutShort).hasValue(0);
 			this.probe.finish();
 			assertThat(handOver).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
 			assertThat(leadership.isCurrent()).isFalse();
 			assertThat(running).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.expected());
-			assertThat(this.probe.cutShort.getCount()).isOne();
+			assertThat(this.probe.cutShort).hasValue(0);
 		});
 	}
 
@@ -146,25 +173,29 @@ class LeaderOnlyResultTests {
 			CompletableFuture<?> running = start(type, context);
 			this.probe.awaitCalls(1);
 			this.store.lose();
-			await().until(() -> this.probe.cutShort.getCount() == 0);
+			await().untilAsserted(() -> assertThat(this.probe.cutShort).hasValue(1));
 			assertThat(elector(context).isLeader()).isFalse();
 			if (type.isReactive()) {
 				assertThat(running).failsWithin(10, TimeUnit.SECONDS)
 					.withThrowableThat()
 					.withCauseInstanceOf(NotLeaderException.class)
 					.withMessageContaining("has been cancelled, since the leadership of election 'default'");
+				assertThat(this.probe.cutShort).hasValue(1);
 			}
 		});
 	}
 
+	/**
+	 * With either policy, since a leader runs its work with both.
+	 */
 	private ApplicationContextRunner leader(ResultType type) {
-		return contextRunner(type, NotLeaderPolicy.REJECT, this.store);
+		return contextRunner(type, type.isReactive() ? NotLeaderPolicy.REJECT : NotLeaderPolicy.SKIP, this.store);
 	}
 
 	private ApplicationContextRunner contextRunner(ResultType type, NotLeaderPolicy policy, StoreByHand store) {
 		AnnotationDescription.Builder leaderOnly = GeneratedJob.annotation(LeaderOnly.class).define("policy", policy);
 		GeneratedJob job = new GeneratedJob().returning(type.result).doing(() -> type.work.apply(this.probe));
-		Class<?> bean = type.isAsync() ? job.with(leaderOnly, GeneratedJob.annotation(Async.class))
+		Class<?> bean = (type.style == Style.ASYNC) ? job.with(leaderOnly, GeneratedJob.annotation(Async.class))
 				: job.with(leaderOnly);
 		return TestElections.contextRunner()
 			.withUserConfiguration(AsyncMethods.class)
@@ -177,18 +208,20 @@ class LeaderOnlyResultTests {
 	}
 
 	private static CompletableFuture<?> start(ResultType type, ApplicationContext context) {
-		return CompletableFuture.supplyAsync(() -> call(context), (call) -> Daemon.start(type.name(), call))
+		return CompletableFuture.supplyAsync(() -> call(type, context), (call) -> Daemon.start(type.name(), call))
 			.thenCompose((end) -> end);
 	}
 
 	/**
-	 * Call the method and, if it returns a publisher, subscribe to it.
+	 * Call the method and, if it returns a publisher, subscribe to it. Only a method that
+	 * does its work during the call may throw the exception of a follower.
 	 */
-	private static CompletableFuture<?> call(ApplicationContext context) {
+	private static CompletableFuture<?> call(ResultType type, ApplicationContext context) {
 		try {
 			return end(run(context));
 		}
 		catch (NotLeaderException ex) {
+			assertThat(type.style).isEqualTo(Style.DIRECT);
 			return CompletableFuture.failedFuture(ex);
 		}
 	}
@@ -209,71 +242,82 @@ class LeaderOnlyResultTests {
 				: CompletableFuture.completedFuture(result);
 	}
 
+	/**
+	 * How a method does its work.
+	 */
+	enum Style {
+
+		DIRECT, FUTURE, ASYNC, PUBLISHER
+
+	}
+
 	enum ResultType {
 
-		VOID(void.class, Probe::work),
+		VOID(Style.DIRECT, void.class, Probe::work),
 
-		REFERENCE(List.class, (probe) -> List.of(probe.work())),
+		REFERENCE(Style.DIRECT, List.class, (probe) -> List.of(probe.work())),
 
-		OPTIONAL(Optional.class, (probe) -> Optional.of(probe.work())),
+		OPTIONAL(Style.DIRECT, Optional.class, (probe) -> Optional.of(probe.work())),
 
-		OPTIONAL_INT(OptionalInt.class, (probe) -> OptionalInt.of(probe.work().length())),
+		OPTIONAL_INT(Style.DIRECT, OptionalInt.class, (probe) -> OptionalInt.of(probe.work().length())),
 
-		OPTIONAL_LONG(OptionalLong.class, (probe) -> OptionalLong.of(probe.work().length())),
+		OPTIONAL_LONG(Style.DIRECT, OptionalLong.class, (probe) -> OptionalLong.of(probe.work().length())),
 
-		OPTIONAL_DOUBLE(OptionalDouble.class, (probe) -> OptionalDouble.of(probe.work().length())),
+		OPTIONAL_DOUBLE(Style.DIRECT, OptionalDouble.class, (probe) -> OptionalDouble.of(probe.work().length())),
 
-		FUTURE_THAT_IS_DONE(Future.class, (probe) -> CompletableFuture.completedFuture(probe.work())),
+		FUTURE_THAT_IS_DONE(Style.FUTURE, Future.class, (probe) -> CompletableFuture.completedFuture(probe.work())),
 
-		COMPLETION_STAGE(CompletionStage.class, Probe::stage),
+		COMPLETION_STAGE(Style.FUTURE, CompletionStage.class, Probe::stage),
 
-		COMPLETABLE_FUTURE(CompletableFuture.class, Probe::stage),
+		COMPLETABLE_FUTURE(Style.FUTURE, CompletableFuture.class, Probe::stage),
 
-		ASYNC_VOID(void.class, Probe::work),
+		ASYNC_VOID(Style.ASYNC, void.class, Probe::work),
 
-		ASYNC_FUTURE(Future.class, (probe) -> CompletableFuture.completedFuture(probe.work())),
+		ASYNC_FUTURE(Style.ASYNC, Future.class, (probe) -> CompletableFuture.completedFuture(probe.work())),
 
-		ASYNC_COMPLETABLE_FUTURE(CompletableFuture.class, (probe) -> CompletableFuture.completedFuture(probe.work())),
+		ASYNC_COMPLETABLE_FUTURE(Style.ASYNC, CompletableFuture.class,
+				(probe) -> CompletableFuture.completedFuture(probe.work())),
 
-		ASYNC_COMPLETABLE_FUTURE_THAT_COMPLETES_LATER(CompletableFuture.class, Probe::stage),
+		ASYNC_COMPLETABLE_FUTURE_THAT_COMPLETES_LATER(Style.ASYNC, CompletableFuture.class, Probe::stage),
 
-		MONO(Mono.class, Probe::mono),
+		MONO(Style.PUBLISHER, Mono.class, Probe::mono),
 
-		FLUX(Flux.class, (probe) -> probe.mono().flux()),
+		FLUX(Style.PUBLISHER, Flux.class, (probe) -> probe.mono().flux()),
 
-		PUBLISHER(Publisher.class, Probe::mono),
+		PUBLISHER(Style.PUBLISHER, Publisher.class, Probe::mono),
 
-		FLOW_PUBLISHER(Flow.Publisher.class, (probe) -> FlowAdapters.toFlowPublisher(probe.mono())),
+		FLOW_PUBLISHER(Style.PUBLISHER, Flow.Publisher.class, (probe) -> FlowAdapters.toFlowPublisher(probe.mono())),
 
-		FLOWABLE(Flowable.class, (probe) -> Flowable.fromPublisher(probe.mono())),
+		FLOWABLE(Style.PUBLISHER, Flowable.class, (probe) -> Flowable.fromPublisher(probe.mono())),
 
-		OBSERVABLE(Observable.class, (probe) -> Observable.fromPublisher(probe.mono())),
+		OBSERVABLE(Style.PUBLISHER, Observable.class, (probe) -> Observable.fromPublisher(probe.mono())),
 
-		MAYBE(Maybe.class, (probe) -> Maybe.fromPublisher(probe.mono())),
+		MAYBE(Style.PUBLISHER, Maybe.class, (probe) -> Maybe.fromPublisher(probe.mono())),
 
-		SINGLE(Single.class, (probe) -> Single.fromPublisher(probe.mono())),
+		SINGLE(Style.PUBLISHER, Single.class, (probe) -> Single.fromPublisher(probe.mono())),
 
-		COMPLETABLE(Completable.class, (probe) -> Completable.fromPublisher(probe.mono())),
+		COMPLETABLE(Style.PUBLISHER, Completable.class, (probe) -> Completable.fromPublisher(probe.mono())),
 
-		UNI(Uni.class, (probe) -> Uni.createFrom().publisher(FlowAdapters.toFlowPublisher(probe.mono()))),
+		UNI(Style.PUBLISHER, Uni.class,
+				(probe) -> Uni.createFrom().publisher(FlowAdapters.toFlowPublisher(probe.mono()))),
 
-		MULTI(Multi.class, (probe) -> Multi.createFrom().publisher(FlowAdapters.toFlowPublisher(probe.mono())));
+		MULTI(Style.PUBLISHER, Multi.class,
+				(probe) -> Multi.createFrom().publisher(FlowAdapters.toFlowPublisher(probe.mono())));
+
+		private final Style style;
 
 		private final Class<?> result;
 
 		private final Function<Probe, Object> work;
 
-		ResultType(Class<?> result, Function<Probe, Object> work) {
+		ResultType(Style style, Class<?> result, Function<Probe, Object> work) {
+			this.style = style;
 			this.result = result;
 			this.work = work;
 		}
 
-		boolean isAsync() {
-			return name().startsWith("ASYNC");
-		}
-
 		boolean isReactive() {
-			return compareTo(MONO) >= 0;
+			return this.style == Style.PUBLISHER;
 		}
 
 		@Nullable Object expected() {
@@ -304,14 +348,14 @@ class LeaderOnlyResultTests {
 
 		private final AtomicInteger calls = new AtomicInteger();
 
-		private final CountDownLatch cutShort = new CountDownLatch(1);
+		private final AtomicInteger cutShort = new AtomicInteger();
 
 		private final CompletableFuture<String> end = new CompletableFuture<>();
 
 		Probe() {
 			this.end.whenComplete((result, failure) -> {
 				if (this.end.isCancelled()) {
-					this.cutShort.countDown();
+					this.cutShort.incrementAndGet();
 				}
 			});
 		}
@@ -322,7 +366,7 @@ class LeaderOnlyResultTests {
 				return this.end.get();
 			}
 			catch (InterruptedException | ExecutionException ex) {
-				this.cutShort.countDown();
+				this.cutShort.incrementAndGet();
 				return "cut short";
 			}
 		}
@@ -333,7 +377,12 @@ class LeaderOnlyResultTests {
 		}
 
 		private Mono<String> mono() {
-			return Mono.fromFuture(stage());
+			return Mono.fromFuture(stage(), true).doOnCancel(() -> {
+				// Some types cancel after their element
+				if (!this.end.isDone()) {
+					this.cutShort.incrementAndGet();
+				}
+			});
 		}
 
 		private void awaitCalls(int number) {
