@@ -266,6 +266,11 @@ class ServiceHandOverTests {
 			return false;
 		}
 
+		@Override
+		public int getPhase() {
+			return 0;
+		}
+
 	}
 
 }
