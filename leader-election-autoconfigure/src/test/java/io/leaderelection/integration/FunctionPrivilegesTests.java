@@ -87,8 +87,11 @@ class FunctionPrivilegesTests {
 
 	private final String role = this.database.name();
 
+	private final List<StoreSession> sessions = new ArrayList<>();
+
 	@BeforeEach
 	void createTables() throws Exception {
+		this.nodes.register(this::abortSessions);
 		try (Connection connection = this.database.connect(); Statement statement = connection.createStatement()) {
 			for (String script : List.of("postgresql/schema-postgresql.sql",
 					"schedule/schema-schedule-postgresql.sql")) {
@@ -340,6 +343,14 @@ class FunctionPrivilegesTests {
 			assertThat(opened.fence().pass(transaction, term)).isEqualTo(Outcome.REFUSED);
 			second.withdraw();
 		}
+		finally {
+			abortSessions();
+		}
+	}
+
+	private void abortSessions() {
+		this.sessions.forEach(StoreSession::abort);
+		this.sessions.clear();
 	}
 
 	private static Acquisition acquire(StoreSession session, Class<?> type) throws SessionException {
@@ -359,7 +370,7 @@ class FunctionPrivilegesTests {
 
 	private StoreSession openSession(ElectionStore opened) throws SessionException {
 		StoreSession session = opened.open();
-		this.nodes.register(session::abort);
+		this.sessions.add(session);
 		return session;
 	}
 
