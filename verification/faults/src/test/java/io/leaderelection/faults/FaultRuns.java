@@ -64,6 +64,27 @@ final class FaultRuns implements AutoCloseable {
 		this.resources.addAll(List.of(resources));
 	}
 
+	/**
+	 * Start the nodes, and close everything if they do not start.
+	 */
+	FaultRuns start(int nodes) {
+		try {
+			this.cluster.start(nodes);
+			return this;
+		}
+		catch (AssertionError | RuntimeException ex) {
+			for (AutoCloseable resource : this.resources) {
+				try {
+					resource.close();
+				}
+				catch (Exception | AssertionError closing) {
+					ex.addSuppressed(closing);
+				}
+			}
+			throw ex;
+		}
+	}
+
 	Cluster cluster() {
 		return this.cluster;
 	}

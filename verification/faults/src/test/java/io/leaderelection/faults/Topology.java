@@ -23,10 +23,6 @@ import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Assumptions;
 
-import static io.leaderelection.faults.Cluster.DEFAULT_TAKEOVER_DELAY;
-import static io.leaderelection.faults.Cluster.LEASE;
-import static io.leaderelection.faults.Cluster.NO_FAST_TAKEOVER;
-import static io.leaderelection.faults.Cluster.TAKEOVER_DELAY;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -37,51 +33,57 @@ enum Topology {
 	/** On a server of its own, whose log is read. */
 	LOCK(() -> {
 		PostgreSqlServer server = PostgreSqlServer.start();
-		return new FaultRuns(new Cluster(server, LEASE, DEFAULT_TAKEOVER_DELAY).withLog().start(3), server);
+		return new FaultRuns(new Cluster(server, Cluster.LEASE, Cluster.DEFAULT_TAKEOVER_DELAY).withLog(), server)
+			.start(3);
 	}),
 
-	SLOW_TAKEOVER(() -> locks(LEASE, TAKEOVER_DELAY, 3, NO_FAST_TAKEOVER)),
+	SLOW_TAKEOVER(() -> locks(Cluster.LEASE, Cluster.TAKEOVER_DELAY, 3, Cluster.NO_FAST_TAKEOVER)),
 
 	/** So long that no node can have waited for its end. */
-	LONG_LEASE(() -> locks(FaultRuns.SLACK.multipliedBy(4), TAKEOVER_DELAY, 3)),
+	LONG_LEASE(() -> locks(FaultRuns.SLACK.multipliedBy(4), Cluster.TAKEOVER_DELAY, 3)),
 
-	LONG_LEASE_SLOW_TAKEOVER(() -> locks(FaultRuns.SLACK.multipliedBy(4), TAKEOVER_DELAY, 3, NO_FAST_TAKEOVER)),
+	LONG_LEASE_SLOW_TAKEOVER(
+			() -> locks(FaultRuns.SLACK.multipliedBy(4), Cluster.TAKEOVER_DELAY, 3, Cluster.NO_FAST_TAKEOVER)),
 
 	LONG_TAKEOVER_DELAY(() -> locks(Duration.ofMillis(1000), Duration.ofMillis(500), 3)),
 
 	ONE_STANDBY(() -> new FaultRuns(
-			new Cluster(PostgreSqlServer.shared(), LEASE, TAKEOVER_DELAY, "leader-election.standbys=1").withSessions(2)
-				.start(4))),
+			new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY, "leader-election.standbys=1")
+				.withSessions(2))
+		.start(4)),
 
 	/** Of one node, beside which others are started. */
-	APPLICATION(() -> locks(Duration.ofMillis(1200), TAKEOVER_DELAY, 1)),
+	APPLICATION(() -> locks(Duration.ofMillis(1200), Cluster.TAKEOVER_DELAY, 1)),
 
 	/** In which faults of the network hit what is written, too. */
 	WRITES(() -> new FaultRuns(
-			new Cluster(PostgreSqlServer.shared(), LEASE, TAKEOVER_DELAY).withWritesThroughProxies().start(3))),
+			new Cluster(PostgreSqlServer.shared(), Cluster.LEASE, Cluster.TAKEOVER_DELAY).withWritesThroughProxies())
+		.start(3)),
 
 	SESSION_POOLER(() -> {
 		Assumptions.assumeTrue(PgBouncer.isInstalled(), "No PgBouncer");
 		PostgreSqlServer server = PostgreSqlServer.start();
 		PgBouncer pooler = PgBouncer.start(server, "session");
 		return new FaultRuns(
-				new Cluster(server, Duration.ofMillis(1500), TAKEOVER_DELAY,
+				new Cluster(server, Duration.ofMillis(1500), Cluster.TAKEOVER_DELAY,
 						"leader-election.allow-session-pooler=true")
-					.withPooler(pooler)
-					.start(3),
-				() -> verifyNothingIsKept(server), pooler, server);
+					.withPooler(pooler),
+				() -> verifyNothingIsKept(server), pooler, server)
+			.start(3);
 	}),
 
 	TABLE(() -> {
 		PostgreSqlServer server = PostgreSqlServer.start();
-		return new FaultRuns(new Cluster(server, LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES).start(3), server);
+		return new FaultRuns(new Cluster(server, Cluster.LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES), server)
+			.start(3);
 	}),
 
 	TABLE_WRITES(() -> {
 		PostgreSqlServer server = PostgreSqlServer.start();
 		return new FaultRuns(
-				new Cluster(server, LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES).withWritesThroughProxies().start(3),
-				server);
+				new Cluster(server, Cluster.LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES).withWritesThroughProxies(),
+				server)
+			.start(3);
 	}),
 
 	/** Behind a pooler in transaction mode, as are the fences. */
@@ -89,11 +91,13 @@ enum Topology {
 		Assumptions.assumeTrue(PgBouncer.isInstalled(), "No PgBouncer");
 		PostgreSqlServer server = PostgreSqlServer.start();
 		PgBouncer pooler = PgBouncer.start(server, "transaction", "default_pool_size=4", "server_idle_timeout=1");
-		return new FaultRuns(new Cluster(server, LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES).withServerFaults()
-			.withPooler(pooler)
-			.withSessions(0)
-			.withWritesTo(server.jdbcUrl(pooler.port()) + "?prepareThreshold=0", server)
-			.start(3), pooler, server);
+		return new FaultRuns(
+				new Cluster(server, Cluster.LEASE, Duration.ZERO, Cluster.TABLE_PROPERTIES).withServerFaults()
+					.withPooler(pooler)
+					.withSessions(0)
+					.withWritesTo(server.jdbcUrl(pooler.port()) + "?prepareThreshold=0", server),
+				pooler, server)
+			.start(3);
 	});
 
 	private final Supplier<FaultRuns> start;
@@ -103,7 +107,7 @@ enum Topology {
 	}
 
 	private static FaultRuns locks(Duration lease, Duration takeoverDelay, int nodes, String... properties) {
-		return new FaultRuns(new Cluster(PostgreSqlServer.shared(), lease, takeoverDelay, properties).start(nodes));
+		return new FaultRuns(new Cluster(PostgreSqlServer.shared(), lease, takeoverDelay, properties)).start(nodes);
 	}
 
 	/**
