@@ -144,10 +144,11 @@ abstract class FaultTable {
 	}
 
 	/**
-	 * The target ends. Another node is started in its place.
+	 * The target ends by itself. Another node is started in its place.
 	 */
 	static Trait replaced() {
-		return and((fault) -> fault.replaces = true, expect((scene) -> scene.cluster().replace(scene.target())));
+		return and((fault) -> fault.replaces = true,
+				expect((scene) -> scene.cluster().replace(scene.target().awaitEnd())));
 	}
 
 	static Trait inSoak() {

@@ -31,9 +31,6 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 
-import static io.leaderelection.faults.Topology.LONG_TAKEOVER_DELAY;
-import static io.leaderelection.faults.Topology.ONE_STANDBY;
-import static io.leaderelection.faults.Topology.WRITES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -46,25 +43,27 @@ final class TakeoverFaults extends FaultTable {
 	TakeoverFaults() {
 		headOfTheQueue();
 		winner("killed", 2, signal("KILL"), neverGranted(0), replaced());
-		winner("stopped", 3, command("stop"), neverGranted(0), replaced());
+		winner("stopped", 3, command("stop"), neverGranted(0),
+				expect((scene) -> scene.target().await(Kind.STOPPED, scene.at())), replaced());
 		winner("resigns", 3, command("resign"), neverGranted(0),
 				expect((scene) -> assertThat(scene.target().isAlive()).isTrue()));
 		winner("frozen, later thawed", 3, signal("STOP"), healed(signal("CONT")), neverGranted(1));
 		fault("successor of a clean release killed when it was granted", signal("KILL"), arranged(Winners::granted),
-				within(0), expect(FaultScene::nextNotBeforeTakeoverDelay), replaced(), ring(3, LONG_TAKEOVER_DELAY));
+				within(0), expect(FaultScene::nextNotBeforeTakeoverDelay), replaced(),
+				ring(3, Topology.LONG_TAKEOVER_DELAY));
 		fault("resigner frozen behind its marker, its successor killed when it was granted", signal("KILL"),
 				arranged(Winners::grantedAfterTheResignerFroze), thawed(), within(0),
-				expect(FaultScene::nextNotBeforeTakeoverDelay), replaced(), ring(3, LONG_TAKEOVER_DELAY));
+				expect(FaultScene::nextNotBeforeTakeoverDelay), replaced(), ring(3, Topology.LONG_TAKEOVER_DELAY));
 		// No node was granted since the resignation, so none need be waited for
 		fault("resigner frozen behind its marker, the winner killed beside it", signal("KILL"),
 				arranged(Winners::besideTheMarker), thawed(), expect((scene) -> scene.nextWithin(scene.lease(1))),
 				expect((scene) -> neverGranted(scene, scene.other(), scene.next().time())), replaced(),
-				ring(3, LONG_TAKEOVER_DELAY));
+				ring(3, Topology.LONG_TAKEOVER_DELAY));
 		granted("times out",
 				(server, pid) -> awaitTrue(server, onSession("clock_timestamp() - query_start > '900ms'", pid)));
 		granted("is cancelled", (server, pid) -> server.query("SELECT pg_cancel_backend(" + pid + ")"));
 		fault("leader killed, an earlier term has not ended", TakeoverFaults::killBesideEarlierTerm, replaced(),
-				ring(3, WRITES));
+				ring(3, Topology.WRITES));
 		standby("frozen", signal("STOP"), signal("CONT"));
 		standby("killed", signal("KILL"), (scene) -> scene.cluster().replace(scene.target()));
 		standby("cut off", proxy(TcpProxy::blackHole), proxy(TcpProxy::heal));
@@ -77,7 +76,7 @@ final class TakeoverFaults extends FaultTable {
 		}, within(0), expect((scene) -> {
 			assertThat(scene.next().node()).isNotEqualTo(scene.other().name());
 			scene.cluster().replace(scene.target(), scene.other());
-		}), ring(3, LONG_TAKEOVER_DELAY));
+		}), ring(3, Topology.LONG_TAKEOVER_DELAY));
 		fault("leader killed, head of the queue frozen, later thawed", (scene) -> {
 			scene.other(scene.cluster().awaitHeadOfQueue()).signal("STOP");
 			scene.target().signal("KILL");
@@ -86,7 +85,7 @@ final class TakeoverFaults extends FaultTable {
 		}, thawed(), within(1), expect((scene) -> {
 			scene.other().await(Kind.SAMPLES, System.nanoTime());
 			assertThat(scene.other().find(Kind.TRUE_FROM, scene.at())).isEmpty();
-		}), replaced(), ring(3, LONG_TAKEOVER_DELAY));
+		}), replaced(), ring(3, Topology.LONG_TAKEOVER_DELAY));
 	}
 
 	private static Trait thawed() {
@@ -99,9 +98,9 @@ final class TakeoverFaults extends FaultTable {
 			scene.cluster().awaitHolder(scene.target());
 			// Opens the barrier
 			scene.close();
-		}, arranged(Winners::atTheBarrier), and(traits), ring(3, LONG_TAKEOVER_DELAY));
+		}, arranged(Winners::atTheBarrier), and(traits), ring(3, Topology.LONG_TAKEOVER_DELAY));
 		fault("winner " + fault + ", in the takeover delay", injection, arranged(Winners::inTheTakeoverDelay),
-				and(traits), ring(ringInTheDelay, LONG_TAKEOVER_DELAY));
+				and(traits), ring(ringInTheDelay, Topology.LONG_TAKEOVER_DELAY));
 	}
 
 	/**
@@ -141,7 +140,7 @@ final class TakeoverFaults extends FaultTable {
 			ending.accept(server, pid);
 			server.signalBackend(pid, "CONT");
 		}, healed((scene) -> scene.cluster().proxy(scene.other()).delay(Duration.ZERO, Duration.ZERO)), replaced(),
-				ring(3, WRITES));
+				ring(3, Topology.WRITES));
 	}
 
 	/**
@@ -184,7 +183,7 @@ final class TakeoverFaults extends FaultTable {
 					.stream()
 					.anyMatch((node) -> node != scene.target() && cluster.pids(node).size() == 1));
 			assertThat(cluster.pids(scene.target())).isEmpty();
-		}, arranged(TakeoverFaults::toStandby), healed(repair), survived(0), ring(3, ONE_STANDBY));
+		}, arranged(TakeoverFaults::toStandby), healed(repair), survived(0), ring(3, Topology.ONE_STANDBY));
 		fault("leader killed, standby " + fault, (scene) -> {
 			injection.take(scene);
 			scene.other().signal("KILL");
@@ -192,7 +191,7 @@ final class TakeoverFaults extends FaultTable {
 			scene.nextWithin(scene.cluster().longestWatch().plus(scene.cluster().takeoverDelay()));
 			assertThat(scene.next().node()).isNotEqualTo(scene.target().name());
 			scene.cluster().replace(scene.other());
-		}), ring(3, ONE_STANDBY));
+		}), ring(3, Topology.ONE_STANDBY));
 	}
 
 	/**
