@@ -466,10 +466,19 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Let the server end the session of a node.
+	 * Let the server end the session of a node, which must have one.
 	 */
 	void terminateSession(NodeProcess node) {
-		pids(node).forEach((pid) -> this.server.query("SELECT pg_terminate_backend(" + pid + ")"));
+		assertThat(terminateSessions(node)).as("sessions of %s", node).isNotEmpty();
+	}
+
+	/**
+	 * Let the server end the sessions of a node, if there are any, and return which.
+	 */
+	List<Integer> terminateSessions(NodeProcess node) {
+		List<Integer> pids = pids(node);
+		pids.forEach((pid) -> this.server.query("SELECT pg_terminate_backend(" + pid + ")"));
+		return pids;
 	}
 
 	/**

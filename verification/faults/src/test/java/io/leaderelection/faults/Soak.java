@@ -23,8 +23,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Invariants.Violation;
@@ -122,8 +122,14 @@ class Soak {
 			for (int i = 0; i < FAULTS_PER_ROUND; i++) {
 				Fault fault = faults.get(random.nextInt(faults.size()));
 				FaultScene scene = new FaultScene(cluster, random);
-				done.add(System.nanoTime() + " " + fault.name + " on " + scene.target());
-				scene.play(fault);
+				String began = System.nanoTime() + " " + fault.name;
+				try {
+					scene.play(fault);
+				}
+				finally {
+					// Some faults choose their target
+					done.add(began + " on " + scene.target() + (scene.hitsLeader() ? ", the leader" : ""));
+				}
 				this.faults.merge(fault.name, 1, Integer::sum);
 				settle(cluster, size);
 			}
