@@ -27,9 +27,6 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
 import org.postgresql.PGConnection;
 
-import static io.leaderelection.faults.Topology.LOCK;
-import static io.leaderelection.faults.Topology.TABLE;
-import static io.leaderelection.faults.Topology.TABLE_POOLER;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -42,7 +39,7 @@ final class ServerFaults extends FaultTable {
 
 	ServerFaults() {
 		fault("statements cancelled " + CANCELS + " times", ServerFaults::cancelStatements,
-				arranged((scene) -> awaitQueue(scene.cluster())), survived(0), ring(2, LOCK));
+				arranged((scene) -> awaitQueue(scene.cluster())), survived(0), ring(2, Topology.LOCK));
 		fault("statements cancelled for half a lease", (scene) -> {
 			long end = System.nanoTime() + scene.lease(0.5).toNanos();
 			while (System.nanoTime() < end) {
@@ -51,16 +48,16 @@ final class ServerFaults extends FaultTable {
 					.execute("SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
 							+ "WHERE application_name LIKE 'leader-election %'");
 			}
-		}, survived(0), inSoak(), ring(2, TABLE));
+		}, survived(0), inSoak(), ring(2, Topology.TABLE));
 		locks();
 		fault("session frozen", (scene) -> {
 			scene.cluster().withServerFaults();
 			scene.signalSession("STOP");
 			scene.pause(scene.lease(2));
 			scene.signalSession("CONT");
-		}, recovers("LEASE_EXPIRED"), inSoak(), ring(3, LOCK, TABLE));
+		}, recovers("LEASE_EXPIRED"), inSoak(), ring(3, Topology.LOCK, Topology.TABLE));
 		fault("another session crashed (kill -9)", ServerFaults::crash, recovers("SESSION_LOST"), inSoak(),
-				ring(2, LOCK));
+				ring(2, Topology.LOCK));
 		for (String mode : List.of("fast", "immediate")) {
 			fault("server restarted (" + mode + ")", (scene) -> {
 				PostgreSqlServer server = scene.hitServer();
@@ -68,7 +65,7 @@ final class ServerFaults extends FaultTable {
 				scene.awaitEndOfSession();
 				scene.pause(scene.cluster().isTable() ? scene.lease(1) : Duration.ZERO);
 				server.startAgain();
-			}, recovers("SESSION_LOST"), inSoak(), ring(2, LOCK, TABLE));
+			}, recovers("SESSION_LOST"), inSoak(), ring(2, Topology.LOCK, Topology.TABLE));
 		}
 		fault("server frozen for three leases", (scene) -> {
 			PostgreSqlServer server = scene.hitServer();
@@ -79,7 +76,7 @@ final class ServerFaults extends FaultTable {
 			finally {
 				server.thaw();
 			}
-		}, recovers("LEASE_EXPIRED"), inSoak(), ring(2, LOCK, TABLE));
+		}, recovers("LEASE_EXPIRED"), inSoak(), ring(2, Topology.LOCK, Topology.TABLE));
 		fault("pooler frozen for two leases", (scene) -> {
 			scene.cluster().pooler().signal("STOP");
 			try {
@@ -88,7 +85,7 @@ final class ServerFaults extends FaultTable {
 			finally {
 				scene.cluster().pooler().signal("CONT");
 			}
-		}, because("LEASE_EXPIRED"), ring(2, TABLE_POOLER));
+		}, because("LEASE_EXPIRED"), ring(2, Topology.TABLE_POOLER));
 	}
 
 	private void locks() {
@@ -106,7 +103,8 @@ final class ServerFaults extends FaultTable {
 				"CLUSTER leader_election USING leader_election_pkey",
 				"ALTER TABLE leader_election ADD COLUMN remark text; ALTER TABLE leader_election DROP COLUMN remark",
 				"REINDEX TABLE leader_election")) {
-			fault(statement, (scene) -> scene.cluster().server().execute(statement), survived(0), ring(2, TABLE));
+			fault(statement, (scene) -> scene.cluster().server().execute(statement), survived(0),
+					ring(2, Topology.TABLE));
 		}
 	}
 
@@ -119,7 +117,7 @@ final class ServerFaults extends FaultTable {
 				scene.pause(scene.lease(leases));
 				connection.rollback();
 			}
-		}, outcome, ring(2, TABLE));
+		}, outcome, ring(2, Topology.TABLE));
 	}
 
 	/**
@@ -161,8 +159,7 @@ final class ServerFaults extends FaultTable {
 						+ "AND granted AND application_name LIKE 'leader-election %' GROUP BY pid ORDER BY 1"))
 				.containsExactly("3", "4", "6"));
 		// A cancel during a confirmation leaves a line, as of any statement; one of a
-		// wait
-		// does not
+		// wait does not
 		assertThat(scene.log().complaints()).allMatch((complaint) -> complaint.pid() == leading
 				&& complaint.message().startsWith("canceling statement due to user request"));
 		scene.markLog();
@@ -178,6 +175,7 @@ final class ServerFaults extends FaultTable {
 	 */
 	private static void awaitQueue(Cluster cluster) {
 		Awaitility.await()
+			.atMost(FaultScene.BACKOFF.multipliedBy(4))
 			.until(() -> cluster.server()
 				.query("SELECT count(*) || ' ' || count(*) FILTER (WHERE wait_event = 'advisory') "
 						+ "FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"),
