@@ -23,7 +23,6 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Fault.Trait;
 
-import static io.leaderelection.faults.Topology.APPLICATION;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -38,35 +37,36 @@ final class ApplicationFaults extends FaultTable {
 	ApplicationFaults() {
 		String blockingGrant = "faults.granted-listener=" + LONGER.toMillis() + "ms";
 		fault("granted-listener blocks for longer than the lease", ApplicationFaults::awaitListener,
-				leaderWith(blockingGrant), survived(0), retired(), ring(3, APPLICATION));
+				leaderWith(blockingGrant), survived(0), retired(), ring(3, Topology.APPLICATION));
 		fault("resigned while the granted-listener blocks for longer than the lease", command("resign"),
 				leaderWith(blockingGrant), expect((scene) -> {
 					long ended = scene.target().await(Kind.GRANTED_ENDED, scene.at()).time();
 					assertThat(scene.target().await(Kind.REVOKED, scene.at()).time()).isGreaterThan(ended);
-				}), afterListeners(LONGER), retired(), ring(3, APPLICATION));
+				}), afterListeners(LONGER), retired(), ring(3, Topology.APPLICATION));
 		fault("resigned, revoked-listener blocks for longer than the lease", command("resign"),
 				leaderWith("faults.revoked-listener=" + LONGER.toMillis() + "ms"),
 				expect((scene) -> assertThat(lasts(scene, Kind.REVOKED, Kind.REVOKED_ENDED, scene.at()))
 					.isGreaterThan(scene.lease(1))),
-				afterListeners(LONGER), retired(), ring(3, APPLICATION));
+				afterListeners(LONGER), retired(), ring(3, Topology.APPLICATION));
 		fault("resigned, listeners throw", command("resign"), leaderWith("faults.listeners-throw=true"),
 				because("RESIGNED"), expect(ApplicationFaults::listenersAreNotifiedAgain),
-				afterListeners(Duration.ZERO), retired(), ring(3, APPLICATION));
+				afterListeners(Duration.ZERO), retired(), ring(3, Topology.APPLICATION));
 		fault("stopped, work takes longer than the lease", (scene) -> {
 			scene.target().await(Kind.WORK, Long.MIN_VALUE);
 			scene.target().command("stop");
 		}, leaderWith("faults.work=" + LONGER.toMillis() + "ms"), because("STOPPED"),
-				expect(ApplicationFaults::workIsDrained), afterListeners(LONGER), removed(), ring(2, APPLICATION));
+				expect(ApplicationFaults::workIsDrained), afterListeners(LONGER), removed(),
+				ring(2, Topology.APPLICATION));
 		fault("only thread of the scheduler blocked for a lease, stopped", (scene) -> {
 			scene.target().await(Kind.BLOCKED, Long.MIN_VALUE);
 			scene.pause(scene.lease(1));
 			scene.target().command("stop");
 		}, leaderWith("faults.scheduler-blocked=true", "spring.task.scheduling.pool.size=1"), because("STOPPED"),
 				expect(ApplicationFaults::nothingWorksWhileTheSchedulerIsBlocked), afterListeners(Duration.ZERO),
-				removed(), ring(3, APPLICATION));
+				removed(), ring(3, Topology.APPLICATION));
 		fault("context of the leader paused and continued", command("pause"), leaderWith(), healed(command("continue")),
 				handedOver("STOPPED"), expect(ApplicationFaults::isPausedAndLeadsAgain), inSoak(), retired(),
-				ring(3, APPLICATION));
+				ring(3, Topology.APPLICATION));
 	}
 
 	/**

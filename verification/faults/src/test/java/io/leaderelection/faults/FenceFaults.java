@@ -22,11 +22,9 @@ import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.faults.Fault.Trait;
 import io.leaderelection.faults.FencedWriter.Place;
-import io.leaderelection.testsupport.TcpProxy;
 import io.leaderelection.testsupport.Direction;
+import io.leaderelection.testsupport.TcpProxy;
 
-import static io.leaderelection.faults.Topology.TABLE_WRITES;
-import static io.leaderelection.faults.Topology.WRITES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -38,37 +36,38 @@ final class FenceFaults extends FaultTable {
 	FenceFaults() {
 		fault("leader killed (kill -9) between fence and commit", signal("KILL"), holding(Place.AFTER_FENCE), prompt(),
 				expect((scene) -> assertThat(scene.cluster().isCommitted(scene.held())).isFalse()), replaced(),
-				inSoak(), ring(2, WRITES), ring(3, TABLE_WRITES));
+				inSoak(), ring(2, Topology.WRITES), ring(3, Topology.TABLE_WRITES));
 		fault("leader frozen between fence and commit, thawed", signal("STOP"), holding(Place.AFTER_FENCE),
-				healed(signal("CONT")), released(), notCommitted(), expires(), inSoak(), ring(2, WRITES),
-				ring(3, TABLE_WRITES));
+				healed(signal("CONT")), released(), notCommitted(), expires(), inSoak(), ring(2, Topology.WRITES),
+				ring(3, Topology.TABLE_WRITES));
 		fault("leader frozen before the fence, thawed", signal("STOP"), holding(Place.BEFORE_FENCE),
-				healed(signal("CONT")), released(), refused(), expires(), ring(3, WRITES, TABLE_WRITES));
+				healed(signal("CONT")), released(), refused(), expires(),
+				ring(3, Topology.WRITES, Topology.TABLE_WRITES));
 		fault("leader resigned between fence and commit", (scene) -> {
 			scene.target().command("resign");
 			scene.pause(scene.lease(0.25));
 			scene.target().command("release");
 		}, holding(Place.AFTER_FENCE), handedOver("RESIGNED"),
 				expect((scene) -> assertThat(scene.heldEnded()).endsWith(" committed")), inSoak(),
-				ring(3, WRITES, TABLE_WRITES));
+				ring(3, Topology.WRITES, Topology.TABLE_WRITES));
 		fault("session of the leader terminated before the fence", FaultScene::terminateSession,
-				holding(Place.BEFORE_FENCE), released(), prompt(), refused(), lost(), inSoak(), ring(3, WRITES));
+				holding(Place.BEFORE_FENCE), released(), prompt(), refused(), lost(), inSoak(),
+				ring(3, Topology.WRITES));
 		cut("leader partitioned between fence and commit", proxy(TcpProxy::blackHole), healed(proxy(TcpProxy::heal)),
-				inSoak(), resets(), ring(3, WRITES, TABLE_WRITES));
+				inSoak(), resets(), ring(3, Topology.WRITES, Topology.TABLE_WRITES));
 		cut("leader partitioned between fence and commit, late commit delivered afterwards", proxy(TcpProxy::hold),
-				healed(proxy(TcpProxy::release)), inSoak(), ring(3, WRITES, TABLE_WRITES));
+				healed(proxy(TcpProxy::release)), inSoak(), ring(3, Topology.WRITES, Topology.TABLE_WRITES));
 		// Half of the first message of a commit. Between that and the next ones no
-		// timeout
-		// of the server runs, as long as it has not all of them: then the next leader
-		// waits, and says so, until the connection ends
+		// timeout of the server runs, as long as it has not all of them: then the next
+		// leader waits, and says so, until the connection ends
 		for (int bytes : new int[] { 1, 12, 20, 24 }) {
 			cut("half of a commit, " + bytes, (scene) -> scene.proxy().cutInMessage(Direction.TO_SERVER, bytes),
-					healed(proxy(TcpProxy::heal)), ring(3, WRITES));
+					healed(proxy(TcpProxy::heal)), ring(3, Topology.WRITES));
 		}
 		// It commits, and the next leader waits for it
 		fault("session of the leader terminated while a fenced transaction is busy", FenceFaults::terminateWhileBusy,
 				holding(Place.BUSY_AFTER_FENCE), expect(FenceFaults::nextWaitedForTransaction), because("SESSION_LOST"),
-				ring(3, WRITES));
+				ring(3, Topology.WRITES));
 	}
 
 	private void cut(String fault, Step<FaultScene> injection, Trait... traits) {

@@ -16,44 +16,40 @@
 
 package io.leaderelection.faults;
 
-import static io.leaderelection.faults.Topology.LOCK;
-import static io.leaderelection.faults.Topology.LONG_LEASE;
-import static io.leaderelection.faults.Topology.SESSION_POOLER;
-import static io.leaderelection.faults.Topology.SLOW_TAKEOVER;
-import static io.leaderelection.faults.Topology.TABLE;
-import static io.leaderelection.faults.Topology.TABLE_POOLER;
-
 /**
  * What happens to a process that leads.
  */
 final class LeaderFaults extends FaultTable {
 
 	LeaderFaults() {
-		fault("leader killed (kill -9)", signal("KILL"), prompt(), replaced(), inSoak(), ring(1, LOCK),
-				ring(2, TABLE, TABLE_POOLER), ring(3, LONG_LEASE, SESSION_POOLER));
-		fault("leader terminated (SIGTERM)", signal("TERM"), handedOver("STOPPED"), replaced(), inSoak(), ring(1, LOCK),
-				ring(2, TABLE, TABLE_POOLER));
+		fault("leader killed (kill -9)", signal("KILL"), prompt(), replaced(), inSoak(), ring(1, Topology.LOCK),
+				ring(2, Topology.TABLE, Topology.TABLE_POOLER), ring(3, Topology.LONG_LEASE, Topology.SESSION_POOLER));
+		fault("leader terminated (SIGTERM)", signal("TERM"), handedOver("STOPPED"), replaced(), inSoak(),
+				ring(1, Topology.LOCK), ring(2, Topology.TABLE, Topology.TABLE_POOLER));
 		fault("leader stopped", command("stop"), handedOver("STOPPED"), replaced(), inSoak(),
-				ring(3, LONG_LEASE, TABLE));
+				ring(3, Topology.LONG_LEASE, Topology.TABLE));
 		fault("leader resigned", command("resign"), handedOver("RESIGNED"), inSoak(),
-				ring(2, LOCK, TABLE, TABLE_POOLER), ring(3, LONG_LEASE, SESSION_POOLER));
+				ring(2, Topology.LOCK, Topology.TABLE, Topology.TABLE_POOLER),
+				ring(3, Topology.LONG_LEASE, Topology.SESSION_POOLER));
 		// A request names the term of the leader that the follower has observed last
 		fault("leader resigned at the request of a follower",
 				(scene) -> scene.cluster().followers().get(0).command("request"),
 				arranged((scene) -> scene.cluster().followers().get(0).awaitObserved(scene.target())),
-				expect((scene) -> scene.nextWithin(scene.lease(1))), because("RESIGNED"), inSoak(), ring(2, LOCK),
-				ring(3, TABLE));
+				expect((scene) -> scene.nextWithin(scene.lease(1))), because("RESIGNED"), inSoak(),
+				ring(2, Topology.LOCK), ring(3, Topology.TABLE));
 		fault("leader resigned and frozen", (scene) -> {
 			scene.target().command("resign");
 			scene.target().signal("STOP");
-		}, healed(signal("CONT")), within(2), expect(FaultScene::revoked), inSoak(), ring(3, SLOW_TAKEOVER, TABLE));
+		}, healed(signal("CONT")), within(2), expect(FaultScene::revoked), inSoak(),
+				ring(3, Topology.SLOW_TAKEOVER, Topology.TABLE));
 		fault("leader frozen for longer than the lease, thawed", signal("STOP"), healed(signal("CONT")), expires(),
-				inSoak(), ring(1, LOCK), ring(2, TABLE, TABLE_POOLER), ring(3, SESSION_POOLER));
+				inSoak(), ring(1, Topology.LOCK), ring(2, Topology.TABLE, Topology.TABLE_POOLER),
+				ring(3, Topology.SESSION_POOLER));
 		fault("leader frozen for less than its trust", signal("STOP"), survived(0.25), healed(signal("CONT")),
-				ring(2, LOCK), ring(3, TABLE));
+				ring(2, Topology.LOCK), ring(3, Topology.TABLE));
 		fault("session of the leader terminated", FaultScene::terminateSession, prompt(),
-				expect(FaultScene::nextNotBeforeTakeoverDelay), lost(), inSoak(), ring(1, LOCK),
-				ring(3, LONG_LEASE, SESSION_POOLER));
+				expect(FaultScene::nextNotBeforeTakeoverDelay), lost(), inSoak(), ring(1, Topology.LOCK),
+				ring(3, Topology.LONG_LEASE, Topology.SESSION_POOLER));
 	}
 
 }

@@ -20,14 +20,10 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 import io.leaderelection.faults.Fault.Trait;
-import io.leaderelection.testsupport.TcpProxy;
 import io.leaderelection.testsupport.Direction;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 
-import static io.leaderelection.faults.Topology.LOCK;
-import static io.leaderelection.faults.Topology.LONG_LEASE_SLOW_TAKEOVER;
-import static io.leaderelection.faults.Topology.SLOW_TAKEOVER;
-import static io.leaderelection.faults.Topology.TABLE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -38,35 +34,38 @@ final class NetworkFaults extends FaultTable {
 	NetworkFaults() {
 		partitions();
 		fault("connection reset", proxy(TcpProxy::reset), prompt(), expect(FaultScene::nextNotBeforeTakeoverDelay),
-				lost(), inSoak(), resets(), ring(2, SLOW_TAKEOVER), ring(3, LONG_LEASE_SLOW_TAKEOVER));
-		fault("connection reset, survived", proxy(TcpProxy::reset), survived(0), ring(2, TABLE));
-		unreachable("reset, then refused", TcpProxy::refuse, SLOW_TAKEOVER, TABLE);
-		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer, SLOW_TAKEOVER);
+				lost(), inSoak(), resets(), ring(2, Topology.SLOW_TAKEOVER),
+				ring(3, Topology.LONG_LEASE_SLOW_TAKEOVER));
+		fault("connection reset, survived", proxy(TcpProxy::reset), survived(0), ring(2, Topology.TABLE));
+		unreachable("reset, then refused", TcpProxy::refuse, Topology.SLOW_TAKEOVER, Topology.TABLE);
+		unreachable("reset, then accepted without answer", TcpProxy::acceptWithoutAnswer, Topology.SLOW_TAKEOVER);
 		halfMessages();
 		slowLinks();
 	}
 
 	private void partitions() {
-		link("partition, both ways", TcpProxy::blackHole, expires(), inSoak(), resets(), ring(1, LOCK), ring(2, TABLE));
+		link("partition, both ways", TcpProxy::blackHole, expires(), inSoak(), resets(), ring(1, Topology.LOCK),
+				ring(2, Topology.TABLE));
 		link("partition, to the server only", (proxy) -> proxy.blackHole(Direction.TO_SERVER), expires(), inSoak(),
-				resets(), ring(2, SLOW_TAKEOVER, TABLE));
+				resets(), ring(2, Topology.SLOW_TAKEOVER, Topology.TABLE));
 		// Confirmations get through: one more, or those until the connection is replaced
 		link("partition, to the node only", (proxy) -> proxy.blackHole(Direction.TO_CLIENT), expires(1.2, 2), inSoak(),
-				resets(), ring(2, SLOW_TAKEOVER, TABLE));
+				resets(), ring(2, Topology.SLOW_TAKEOVER, Topology.TABLE));
 		hold("partition, late messages delivered afterwards", TcpProxy::hold, expires(), inSoak(),
-				ring(2, SLOW_TAKEOVER), ring(3, TABLE));
+				ring(2, Topology.SLOW_TAKEOVER), ring(3, Topology.TABLE));
 		hold("partition, to the node only, late replies delivered afterwards",
-				(proxy) -> proxy.hold(Direction.TO_CLIENT), expires(1.2, 2), inSoak(), ring(3, SLOW_TAKEOVER, TABLE));
-		hold("partition for less than the trust lasts, no loss", TcpProxy::hold, survived(0.25), ring(2, SLOW_TAKEOVER),
-				ring(3, TABLE));
+				(proxy) -> proxy.hold(Direction.TO_CLIENT), expires(1.2, 2), inSoak(),
+				ring(3, Topology.SLOW_TAKEOVER, Topology.TABLE));
+		hold("partition for less than the trust lasts, no loss", TcpProxy::hold, survived(0.25),
+				ring(2, Topology.SLOW_TAKEOVER), ring(3, Topology.TABLE));
 		fault("reply of a confirmation read after a thaw", (scene) -> {
 			scene.proxy().hold(Direction.TO_CLIENT);
 			// By then a confirmation was sent, and its reply is held
 			scene.pause(scene.lease(0.25));
 			scene.target().signal("STOP");
 			scene.proxy().release();
-		}, healed(signal("CONT")), within(2), because("LEASE_EXPIRED"), inSoak(), ring(2, SLOW_TAKEOVER),
-				ring(3, TABLE));
+		}, healed(signal("CONT")), within(2), because("LEASE_EXPIRED"), inSoak(), ring(2, Topology.SLOW_TAKEOVER),
+				ring(3, Topology.TABLE));
 	}
 
 	private void hold(String fault, Consumer<TcpProxy> injection, Trait... traits) {
@@ -90,12 +89,12 @@ final class NetworkFaults extends FaultTable {
 		fault("half a message of a resignation", (scene) -> {
 			scene.target().command("resign");
 			scene.cutInMessage(Direction.TO_SERVER, 50);
-		}, healed(proxy(TcpProxy::heal)), within(2), expect(FaultScene::revoked), ring(2, SLOW_TAKEOVER));
+		}, healed(proxy(TcpProxy::heal)), within(2), expect(FaultScene::revoked), ring(2, Topology.SLOW_TAKEOVER));
 		ofFollower("half a notice, leader resigned", (scene) -> {
 			otherProxy(scene).cutInMessage(Direction.TO_CLIENT, 3);
 			scene.cluster().server().execute("NOTIFY leader_election, 'unknown'");
 			scene.target().command("resign");
-		}, handedOver("RESIGNED"), ring(2, TABLE));
+		}, handedOver("RESIGNED"), ring(2, Topology.TABLE));
 		halfMessageOfWaitingFollower(Direction.TO_CLIENT, 3);
 		halfMessageOfWaitingFollower(Direction.TO_SERVER, 10);
 		for (int bytes : new int[] { 9, 400 }) {
@@ -104,23 +103,23 @@ final class NetworkFaults extends FaultTable {
 				otherProxy(scene).reset();
 				// The first new connection has hung until its timeout
 				scene.other().awaitStatus((status) -> !status.contains("problem=null"));
-			}, survived(0), ring(3, SLOW_TAKEOVER));
+			}, survived(0), ring(3, Topology.SLOW_TAKEOVER));
 		}
 	}
 
 	private void halfMessages(Direction direction, int... bytes) {
 		for (int each : bytes) {
-			// A soak chooses the number of bytes
+			// A soak chooses the number of bytes, so that it needs one row
 			fault("half a message of a confirmation, " + direction + " " + each,
 					(scene) -> scene.cutInMessage(direction, each), healed(proxy(TcpProxy::heal)), expires(1.2, 2),
-					(each == bytes[0]) ? inSoak() : and(), resets(), ring(3, SLOW_TAKEOVER));
+					(fault) -> fault.inSoak = each == bytes[0], resets(), ring(3, Topology.SLOW_TAKEOVER));
 		}
 	}
 
 	private void halfMessagesWithTable(Direction direction, int... bytes) {
 		for (int each : bytes) {
 			link("half a message of a renewal, " + direction + " " + each,
-					(proxy) -> proxy.cutInMessage(direction, each), survived(0.25), ring(3, TABLE));
+					(proxy) -> proxy.cutInMessage(direction, each), survived(0.25), ring(3, Topology.TABLE));
 		}
 	}
 
@@ -131,7 +130,7 @@ final class NetworkFaults extends FaultTable {
 			Awaitility.await()
 				.atMost(scene.lease(3).plus(FaultRuns.SLACK))
 				.until(() -> !scene.cluster().pids(scene.other()).contains(pid));
-		}, survived(0), ring(3, SLOW_TAKEOVER));
+		}, survived(0), ring(3, Topology.SLOW_TAKEOVER));
 	}
 
 	/**
@@ -153,10 +152,11 @@ final class NetworkFaults extends FaultTable {
 		fault("slow link, a round trip takes a fifth of the lease", (scene) -> {
 			Duration tenth = scene.some(scene.lease(0.1));
 			scene.proxy().delay(tenth, tenth);
-		}, survived(2), healed(proxy(NetworkFaults::hurry)), inSoak(), ring(2, SLOW_TAKEOVER), ring(3, TABLE));
+		}, survived(2), healed(proxy(NetworkFaults::hurry)), inSoak(), ring(2, Topology.SLOW_TAKEOVER),
+				ring(3, Topology.TABLE));
 		fault("slow link, a round trip takes longer than the lease",
 				(scene) -> scene.proxy().delay(scene.lease(0.6), scene.lease(0.6)), healed(proxy(NetworkFaults::hurry)),
-				within(2), because("LEASE_EXPIRED"), ring(2, SLOW_TAKEOVER), ring(3, TABLE));
+				within(2), because("LEASE_EXPIRED"), ring(2, Topology.SLOW_TAKEOVER), ring(3, Topology.TABLE));
 	}
 
 	private static void hurry(TcpProxy proxy) {

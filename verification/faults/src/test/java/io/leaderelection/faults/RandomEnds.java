@@ -16,7 +16,6 @@
 
 package io.leaderelection.faults;
 
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;

@@ -28,8 +28,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 /**
  * Tests for hand-overs in quick succession: a node that resigned lets others go first,
  * but only until one of them has led.
