@@ -18,6 +18,7 @@ package io.leaderelection.annotation;
 
 import java.lang.annotation.Annotation;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
@@ -32,6 +33,9 @@ import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.Implementation;
 import net.bytebuddy.implementation.InvocationHandlerAdapter;
 import net.bytebuddy.implementation.StubMethod;
+import net.bytebuddy.implementation.SuperMethodCall;
+import net.bytebuddy.matcher.ElementMatchers;
+import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.ResolvableType;
 
@@ -43,7 +47,11 @@ public final class GeneratedJob {
 
 	private static final AtomicInteger generated = new AtomicInteger();
 
-	private final DynamicType.Builder<?> type = new ByteBuddy().subclass(Object.class);
+	private Class<?> parent = Object.class;
+
+	private @Nullable String overridden;
+
+	private int modifiersOfClass = Modifier.PUBLIC;
 
 	private AnnotationDescription[] ofClass = {};
 
@@ -63,6 +71,31 @@ public final class GeneratedJob {
 	public final GeneratedJob inClassWith(Class<? extends Annotation>... annotations) {
 		this.ofClass = descriptions(annotations);
 		return this;
+	}
+
+	public GeneratedJob inClassWith(AnnotationDescription.Builder annotation) {
+		this.ofClass = new AnnotationDescription[] { annotation.build() };
+		return this;
+	}
+
+	public GeneratedJob inFinalClass() {
+		this.modifiersOfClass |= Modifier.FINAL;
+		return this;
+	}
+
+	public GeneratedJob extending(Class<?> type) {
+		this.parent = type;
+		return this;
+	}
+
+	/**
+	 * Generate a subclass with this method instead of {@code run}. It calls that of the
+	 * superclass.
+	 */
+	public GeneratedJob overriding(Class<?> type, String method) {
+		this.overridden = method;
+		this.body = type.isInterface() ? StubMethod.INSTANCE : SuperMethodCall.INSTANCE;
+		return extending(type);
 	}
 
 	public GeneratedJob modifiers(int modifiers) {
@@ -111,10 +144,12 @@ public final class GeneratedJob {
 			.flatMap(Arrays::stream)
 			.map((annotation) -> "_" + annotation.getAnnotationType().getSimpleName())
 			.collect(Collectors.joining());
-		return this.type.name("io.leaderelection.annotation.Generated" + generated.incrementAndGet() + names)
-			.annotateType(this.ofClass)
-			.defineMethod("run", this.result, this.modifiers)
-			.withParameters(this.parameters)
+		DynamicType.Builder<?> type = new ByteBuddy().subclass(this.parent)
+			.name("io.leaderelection.annotation.Generated" + generated.incrementAndGet() + names)
+			.modifiers(this.modifiersOfClass)
+			.annotateType(this.ofClass);
+		return ((this.overridden != null) ? type.method(ElementMatchers.named(this.overridden))
+				: type.defineMethod("run", this.result, this.modifiers).withParameters(this.parameters))
 			.intercept(this.body)
 			.annotateMethod(annotations)
 			.make()

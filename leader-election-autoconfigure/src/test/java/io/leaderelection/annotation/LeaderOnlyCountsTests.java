@@ -19,13 +19,16 @@ package io.leaderelection.annotation;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.InvocationCounts;
 import io.leaderelection.engine.InvocationCounts.Outcome;
+import io.leaderelection.engine.LocalStore;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
@@ -44,12 +47,9 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class LeaderOnlyCountsTests {
 
-	private final StoreByHand store = new StoreByHand(true);
-
 	private final CountDownLatch blocking = new CountDownLatch(1);
 
-	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
-		.withBean(StoreByHand.class, () -> this.store)
+	private final ApplicationContextRunner contextRunner = TestElections.manual()
 		.withBean(CountDownLatch.class, () -> this.blocking)
 		.withBean(Jobs.class);
 
@@ -124,9 +124,10 @@ class LeaderOnlyCountsTests {
 		});
 	}
 
-	@Test
-	void lossOfLeadershipCountsAsInterrupted() {
-		this.contextRunner.run((context) -> {
+	@ParameterizedTest
+	@EnumSource(names = { "RESIGNED", "SESSION_LOST" })
+	void endOfLeadershipCountsAsInterrupted(Reason reason) {
+		this.contextRunner.withPropertyValues("test.drain-timeout=100ms").run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
 			CompletableFuture<String> stage = new CompletableFuture<>();
 			jobs.stage(stage);
@@ -136,7 +137,7 @@ class LeaderOnlyCountsTests {
 			Thread blocked = new Thread(jobs::block);
 			blocked.start();
 			this.blocking.await();
-			this.store.lose();
+			LocalStore.revoke(TestElections.elector(context), reason);
 			await().until(() -> counts(context, "stage").get(Outcome.INTERRUPTED) == 1
 					&& counts(context, "mono").get(Outcome.INTERRUPTED) == 1
 					&& counts(context, "block").get(Outcome.INTERRUPTED) == 1);
@@ -155,10 +156,7 @@ class LeaderOnlyCountsTests {
 	}
 
 	private static InvocationCounts counts(ApplicationContext context, String method) {
-		return context.getBean(DefaultLeaderElectors.class)
-			.getDefault()
-			.statistics()
-			.invocations("LeaderOnlyCountsTests.Jobs." + method);
+		return TestElections.elector(context).statistics().invocations("LeaderOnlyCountsTests.Jobs." + method);
 	}
 
 	static class Jobs {

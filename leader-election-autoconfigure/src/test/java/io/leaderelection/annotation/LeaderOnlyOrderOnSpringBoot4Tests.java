@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.LeaderOnlyOrderTests.SpringAnnotations;
 import io.leaderelection.annotation.LeaderOnlyOrderTests.Work;
-import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.DefaultLeaderElector;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -71,9 +71,7 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	@Test
 	void eachAttemptIsCheckedAndHasItsOwnTransaction() {
 		this.leader.run((context) -> {
-			LeaderElector elector = LeaderOnlyOrderTests.elector(context);
-			Jobs jobs = context.getBean(Jobs.class);
-			assertThat(jobs.retried(elector, 3, () -> {
+			assertThat(context.getBean(Jobs.class).retried(TestElections.elector(context), 3, () -> {
 			})).isEqualTo("attempt 3");
 			assertThat(LeaderOnlyOrderTests.begun(context)).isEqualTo(3);
 		});
@@ -82,9 +80,8 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	@Test
 	void attemptAfterLossOfLeadershipIsSkipped() {
 		this.leader.run((context) -> {
-			Jobs jobs = context.getBean(Jobs.class);
-			DefaultLeaderElectors electors = context.getBean(DefaultLeaderElectors.class);
-			assertThat(jobs.retried(electors.getDefault(), 3, electors.getDefault()::stop)).isNull();
+			DefaultLeaderElector elector = TestElections.elector(context);
+			assertThat(context.getBean(Jobs.class).retried(elector, 3, elector::stop)).isNull();
 			assertThat(LeaderOnlyOrderTests.begun(context)).isEqualTo(1);
 		});
 	}
@@ -92,7 +89,7 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	@Test
 	void skippedCallIsNotRetried() {
 		this.follower.run((context) -> {
-			assertThat(context.getBean(Jobs.class).retried(LeaderOnlyOrderTests.elector(context), 1, () -> {
+			assertThat(context.getBean(Jobs.class).retried(TestElections.elector(context), 1, () -> {
 			})).isNull();
 			assertThat(LeaderOnlyOrderTests.begun(context)).isZero();
 		});
@@ -101,14 +98,14 @@ class LeaderOnlyOrderOnSpringBoot4Tests {
 	@Test
 	void allTogether() {
 		this.leader.run((context) -> {
-			Work work = context.getBean(Jobs.class).all(LeaderOnlyOrderTests.elector(context)).get();
+			Work work = context.getBean(Jobs.class).all(TestElections.elector(context)).get();
 			assertThat(work.thread()).startsWith("async-");
 			assertThat(work.guarded()).isTrue();
 			assertThat(work.inTransaction()).isTrue();
 			assertThat(LeaderOnlyOrderTests.begun(context)).isEqualTo(2);
 		});
 		this.follower.run((context) -> {
-			assertThat(context.getBean(Jobs.class).all(LeaderOnlyOrderTests.elector(context)))
+			assertThat(context.getBean(Jobs.class).all(TestElections.elector(context)))
 				.succeedsWithin(Duration.ofSeconds(5))
 				.isNull();
 			assertThat(LeaderOnlyOrderTests.begun(context)).isZero();

@@ -28,7 +28,9 @@ import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.annotation.LeaderOnlyReferenceTests.Factory;
+import io.leaderelection.engine.DefaultLeaderElector;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Tag;
@@ -41,13 +43,13 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.integration.transaction.PseudoTransactionManager;
 import org.springframework.retry.annotation.Backoff;
 import org.springframework.retry.annotation.RetryConfiguration;
 import org.springframework.retry.annotation.Retryable;
@@ -63,8 +65,6 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -77,13 +77,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @Tag("ring1")
 class LeaderOnlyOrderTests {
 
-	private final ApplicationContextRunner leader = TestElections.leader()
-		.withUserConfiguration(SpringAnnotations.class)
-		.withBean("jobs", Jobs.class);
+	private final ApplicationContextRunner leader = withJobs(TestElections.leader());
 
-	private final ApplicationContextRunner follower = TestElections.follower()
-		.withUserConfiguration(SpringAnnotations.class)
-		.withBean("jobs", Jobs.class);
+	private final ApplicationContextRunner follower = withJobs(TestElections.follower());
+
+	private final ApplicationContextRunner manual = withJobs(TestElections.manual());
+
+	private static ApplicationContextRunner withJobs(ApplicationContextRunner contextRunner) {
+		return contextRunner.withUserConfiguration(SpringAnnotations.class).withBean("jobs", Jobs.class);
+	}
 
 	@Test
 	void adviceIsAsyncThenLeaderOnlyThenTransaction() {
@@ -94,7 +96,7 @@ class LeaderOnlyOrderTests {
 	@Test
 	void checkHappensOnTheAsyncThread() {
 		this.leader.run((context) -> {
-			Work work = context.getBean(Jobs.class).async(elector(context)).get();
+			Work work = context.getBean(Jobs.class).async(TestElections.elector(context)).get();
 			assertThat(work.thread()).startsWith("async-");
 			assertThat(work.guarded()).isTrue();
 		});
@@ -102,14 +104,11 @@ class LeaderOnlyOrderTests {
 
 	@Test
 	void guardIsBehindAsyncAdviceOfAnyOrder() {
-		TestElections.leader()
-			.withUserConfiguration(SpringAnnotations.class, EarlyAsync.class)
-			.withBean("jobs", Jobs.class)
-			.run((context) -> {
-				assertThat(advice(context)).containsExactly("AnnotationAsyncExecutionInterceptor",
-						"LeaderOnlyInterceptor", "TransactionInterceptor");
-				assertThat(context.getBean(Jobs.class).async(elector(context)).get().guarded()).isTrue();
-			});
+		this.leader.withUserConfiguration(EarlyAsync.class).run((context) -> {
+			assertThat(advice(context)).containsExactly("AnnotationAsyncExecutionInterceptor", "LeaderOnlyInterceptor",
+					"TransactionInterceptor");
+			assertThat(context.getBean(Jobs.class).async(TestElections.elector(context)).get().guarded()).isTrue();
+		});
 	}
 
 	@Test
@@ -142,11 +141,12 @@ class LeaderOnlyOrderTests {
 				definition.setAutowireCandidate(false);
 			})
 			.run((context) -> {
-				Work work = context.getBean(Jobs.class).here(elector(context)).get();
+				Work work = context.getBean(Jobs.class).here(TestElections.elector(context)).get();
 				assertThat(work.guarded()).isTrue();
 				assertThat(work.thread()).isNotEqualTo(Thread.currentThread().getName());
 				// Also if the bean is created later
-				assertThat(context.getBean("lazy", Jobs.class).here(elector(context)).get().guarded()).isTrue();
+				assertThat(context.getBean("lazy", Jobs.class).here(TestElections.elector(context)).get().guarded())
+					.isTrue();
 			});
 	}
 
@@ -160,9 +160,10 @@ class LeaderOnlyOrderTests {
 			proxyFactory.setProxyTargetClass(true);
 			proxyFactory.addAdvice(moving);
 			return (Jobs) proxyFactory.getProxy();
-		}) : runner.withBean("jobs", JobsFactory.class)
+		}) : runner.withBean("jobs", Factory.class, () -> new Factory<>(Jobs.class))
 			.withBean(AppendedAdvice.class, () -> new AppendedAdvice(moving)))
-			.run((context) -> assertThat(context.getBean("jobs", Jobs.class).here(elector(context)).get().guarded())
+			.run((context) -> assertThat(
+					context.getBean("jobs", Jobs.class).here(TestElections.elector(context)).get().guarded())
 				.isTrue());
 	}
 
@@ -182,39 +183,37 @@ class LeaderOnlyOrderTests {
 
 	@Test
 	void attemptThatOtherAdviceMakesAfterLossOfLeadershipIsSkipped() {
-		StoreByHand store = new StoreByHand(true);
 		MethodInterceptor repeating = (invocation) -> {
 			proceed(((ProxyMethodInvocation) invocation).invocableClone());
-			lose(store, (LeaderElector) invocation.getArguments()[0]);
+			lose((DefaultLeaderElector) invocation.getArguments()[0]);
 			return invocation.proceed();
 		};
-		this.leader.withBean(StoreByHand.class, () -> store)
-			.withBean(AppendedAdvice.class, () -> new AppendedAdvice(repeating))
-			.run((context) -> assertThat(context.getBean(Jobs.class).here(elector(context)).get()).isNull());
+		this.manual.withBean(AppendedAdvice.class, () -> new AppendedAdvice(repeating))
+			.run((context) -> assertThat(context.getBean(Jobs.class).here(TestElections.elector(context)).get())
+				.isNull());
 	}
 
 	@Test
 	void attemptOfSpringRetryAfterLossOfLeadershipIsSkipped() {
-		attemptsOfSpringRetry(this.leader.withUserConfiguration(SpringRetry.class),
+		attemptsOfSpringRetry(this.manual.withUserConfiguration(SpringRetry.class),
 				"AnnotationAsyncExecutionInterceptor", "AnnotationAwareRetryOperationsInterceptor",
 				"LeaderOnlyInterceptor", "TransactionInterceptor");
-		attemptsOfSpringRetry(this.leader.withUserConfiguration(SpringRetry.class, EarlyTransactions.class),
+		attemptsOfSpringRetry(this.manual.withUserConfiguration(SpringRetry.class, EarlyTransactions.class),
 				"AnnotationAsyncExecutionInterceptor", "LeaderOnlyInterceptor", "TransactionInterceptor",
 				"AnnotationAwareRetryOperationsInterceptor", "LeaderOnlyInterceptor");
 	}
 
 	private static void attemptsOfSpringRetry(ApplicationContextRunner contextRunner, String... order) {
-		StoreByHand store = new StoreByHand(true);
-		contextRunner.withBean(StoreByHand.class, () -> store).run((context) -> {
+		contextRunner.run((context) -> {
 			assertThat(advice(context)).containsExactly(order);
-			assertThat(context.getBean(Jobs.class).retried(() -> lose(store, elector(context)))).isNull();
+			assertThat(context.getBean(Jobs.class).retried(() -> lose(TestElections.elector(context)))).isNull();
 			assertThat(begun(context)).isEqualTo(1);
 		});
 	}
 
-	private static void lose(StoreByHand store, LeaderElector elector) {
+	private static void lose(DefaultLeaderElector elector) {
 		Leadership leadership = elector.getWorkLeadership();
-		store.lose();
+		TestElections.lose(elector);
 		// As work that takes its interrupt
 		while (leadership.isCurrent() || !Thread.interrupted()) {
 			Thread.onSpinWait();
@@ -234,7 +233,7 @@ class LeaderOnlyOrderTests {
 	void asyncMethodIsSkippedOrRejectedThroughItsFuture() {
 		this.follower.run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
-			assertThat(jobs.async(elector(context))).succeedsWithin(Duration.ofSeconds(5)).isNull();
+			assertThat(jobs.async(TestElections.elector(context))).succeedsWithin(Duration.ofSeconds(5)).isNull();
 			assertThat(jobs.asyncRejected()).failsWithin(Duration.ofSeconds(5))
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class);
@@ -262,15 +261,22 @@ class LeaderOnlyOrderTests {
 	@Test
 	void scheduledMethodGoesThroughTheGuard() {
 		List<String> calls = new ArrayList<>();
-		this.leader.withBean(ScheduledJobs.class, calls).withBean(ScheduledClass.class, calls).run((context) -> {
-			tick(context);
-			assertThat(calls).containsExactlyInAnyOrder("job", "heartbeat", "class");
-		});
+		Class<?>[] jobs = {
+				new GeneratedJob().doing(() -> calls.add("job"))
+					.with(GeneratedJob.annotation(LeaderOnly.class), hourly()),
+				new GeneratedJob().doing(() -> calls.add("heartbeat")).with(hourly()),
+				new GeneratedJob().inClassWith(LeaderOnly.class).doing(() -> calls.add("class")).with(hourly()) };
+		this.leader.withUserConfiguration(jobs).run(LeaderOnlyOrderTests::tick);
+		assertThat(calls).containsExactlyInAnyOrder("job", "heartbeat", "class");
 		calls.clear();
-		this.follower.withBean(ScheduledJobs.class, calls).withBean(ScheduledClass.class, calls).run((context) -> {
-			tick(context);
-			assertThat(calls).containsExactly("heartbeat");
-		});
+		this.follower.withUserConfiguration(jobs).run(LeaderOnlyOrderTests::tick);
+		assertThat(calls).containsExactly("heartbeat");
+	}
+
+	static AnnotationDescription.Builder hourly() {
+		return GeneratedJob.annotation(Scheduled.class)
+			.define("fixedRate", 3600_000L)
+			.define("initialDelay", 3600_000L);
 	}
 
 	/**
@@ -288,10 +294,6 @@ class LeaderOnlyOrderTests {
 	static Stream<String> advice(ApplicationContext context) {
 		return Stream.of(((Advised) context.getBean("jobs")).getAdvisors())
 			.map((advisor) -> advisor.getAdvice().getClass().getSimpleName());
-	}
-
-	static LeaderElector elector(ApplicationContext context) {
-		return context.getBean(DefaultLeaderElectors.class).getDefault();
 	}
 
 	static int begun(ApplicationContext context) {
@@ -347,57 +349,6 @@ class LeaderOnlyOrderTests {
 
 	}
 
-	static class JobsFactory implements FactoryBean<Jobs> {
-
-		@Override
-		public Jobs getObject() {
-			return new Jobs();
-		}
-
-		@Override
-		public Class<?> getObjectType() {
-			return Jobs.class;
-		}
-
-	}
-
-	static class ScheduledJobs {
-
-		private final List<String> calls;
-
-		ScheduledJobs(List<String> calls) {
-			this.calls = calls;
-		}
-
-		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
-		@LeaderOnly
-		void run() {
-			this.calls.add("job");
-		}
-
-		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
-		void heartbeat() {
-			this.calls.add("heartbeat");
-		}
-
-	}
-
-	@LeaderOnly
-	static class ScheduledClass {
-
-		private final List<String> calls;
-
-		ScheduledClass(List<String> calls) {
-			this.calls = calls;
-		}
-
-		@Scheduled(fixedRate = 3600_000, initialDelay = 3600_000)
-		void run() {
-			this.calls.add("class");
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableAsync
 	@EnableScheduling
@@ -449,26 +400,13 @@ class LeaderOnlyOrderTests {
 
 	}
 
-	static class CountingTransactionManager extends AbstractPlatformTransactionManager {
+	static class CountingTransactionManager extends PseudoTransactionManager {
 
 		private final AtomicInteger begun = new AtomicInteger();
 
 		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
 		protected void doBegin(Object transaction, TransactionDefinition definition) {
 			this.begun.incrementAndGet();
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
 		}
 
 	}

@@ -21,12 +21,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
@@ -43,21 +41,15 @@ class LeaderOnlyReactiveOnSpringBoot4Tests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private final StoreByHand store = new StoreByHand(true);
-
-	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
-		.withBean(StoreByHand.class, () -> this.store)
-		.withBean(Jobs.class);
-
 	@Test
 	void eachAttemptIsChecked() {
-		this.contextRunner.withUserConfiguration(Retries.class).run((context) -> {
+		TestElections.manual().withUserConfiguration(Retries.class).withBean(Jobs.class).run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
 			assertThat(jobs.retried(() -> {
 			}).block(SOON)).isEqualTo("attempt 3");
 			assertThat(jobs.retried(() -> {
-				this.store.lose();
-				await().until(() -> !context.getBean(DefaultLeaderElectors.class).getDefault().isLeader());
+				TestElections.lose(TestElections.elector(context));
+				await().until(() -> !TestElections.elector(context).isLeader());
 			}).onErrorComplete(NotLeaderException.class).block(SOON)).isNull();
 			assertThat(jobs.attempts()).isEqualTo(4);
 		});

@@ -27,9 +27,9 @@ import java.util.concurrent.atomic.AtomicReference;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
-import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.LocalStore;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
@@ -42,10 +42,8 @@ import reactor.core.scheduler.Schedulers;
 import reactor.util.context.Context;
 
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.annotation.EnableScheduling;
-import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -59,52 +57,36 @@ class LeaderOnlyReactiveTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private final StoreByHand store = new StoreByHand(true);
-
-	private final ApplicationContextRunner contextRunner = TestElections.contextRunner()
-		.withBean(StoreByHand.class, () -> this.store)
-		.withBean(Jobs.class);
-
-	@Test
-	void checkIsMadeAtEachSubscription() {
-		this.contextRunner.run((context) -> {
-			Mono<String> mono = context.getBean(Jobs.class).text();
-			assertThat(mono.block(SOON)).isEqualTo("call 1");
-			this.store.lose();
-			await().until(() -> !elector(context).isLeader());
-			assertThat(mono.block(SOON)).isNull();
-			this.store.grant();
-			await().until(() -> elector(context).isLeader());
-			assertThat(mono.block(SOON)).isEqualTo("call 2");
-		});
-	}
+	private final ApplicationContextRunner contextRunner = TestElections.manual().withBean(Jobs.class);
 
 	@Test
 	void scheduledPublisherIsCheckedAtEachTick() {
-		this.store.lose();
-		this.contextRunner.withUserConfiguration(Scheduling.class).withBean(ScheduledJobs.class).run((context) -> {
-			ScheduledJobs jobs = context.getBean(ScheduledJobs.class);
+		AtomicInteger runs = new AtomicInteger();
+		Class<?> job = new GeneratedJob().returning(Mono.class)
+			.doing(() -> Mono.fromCallable(runs::incrementAndGet))
+			.with(GeneratedJob.annotation(LeaderOnly.class), LeaderOnlyOrderTests.hourly());
+		this.contextRunner.withUserConfiguration(Scheduling.class).withBean(job).run((context) -> {
+			LocalStore.revoke(TestElections.elector(context), Reason.SESSION_LOST);
 			LeaderOnlyOrderTests.tick(context);
-			assertThat(jobs.runs()).isZero();
-			this.store.grant();
-			await().until(() -> elector(context).isLeader());
+			assertThat(runs).hasValue(0);
+			LocalStore.grant(TestElections.elector(context));
 			LeaderOnlyOrderTests.tick(context);
 			LeaderOnlyOrderTests.tick(context);
-			assertThat(jobs.runs()).isEqualTo(2);
-			this.store.lose();
-			await().until(() -> !elector(context).isLeader());
+			assertThat(runs).hasValue(2);
+			LocalStore.revoke(TestElections.elector(context), Reason.SESSION_LOST);
 			LeaderOnlyOrderTests.tick(context);
-			assertThat(jobs.runs()).isEqualTo(2);
+			assertThat(runs).hasValue(2);
 		});
 	}
 
 	@Test
 	void methodAndSubscriptionSeeTheirLeadership() {
 		this.contextRunner.run((context) -> {
-			Leadership leadership = elector(context).getLeadership();
-			assertThat(context.getBean(Jobs.class).leaderships(elector(context)).collectList().block(SOON))
+			Leadership leadership = TestElections.elector(context).getLeadership();
+			assertThat(
+					context.getBean(Jobs.class).leaderships(TestElections.elector(context)).collectList().block(SOON))
 				.containsExactly(leadership, leadership);
-			assertThat(elector(context).getWorkLeadership()).isNull();
+			assertThat(TestElections.elector(context).getWorkLeadership()).isNull();
 		});
 	}
 
@@ -117,7 +99,7 @@ class LeaderOnlyReactiveTests {
 			assertThatExceptionOfType(IllegalArgumentException.class)
 				.isThrownBy(() -> jobs.until(Mono.error(new IllegalArgumentException("later"))).block(SOON))
 				.withMessage("later");
-			assertThat(elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
+			assertThat(TestElections.elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
 		});
 	}
 
@@ -156,7 +138,7 @@ class LeaderOnlyReactiveTests {
 		this.contextRunner.run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);
 			Disposable running = jobs.until(Mono.never()).subscribe();
-			CompletableFuture<Boolean> handOver = elector(context).resign();
+			CompletableFuture<Boolean> handOver = TestElections.elector(context).resign();
 			assertWaits(handOver);
 			running.dispose();
 			assertThat(handOver).succeedsWithin(SOON).isEqualTo(true);
@@ -167,7 +149,7 @@ class LeaderOnlyReactiveTests {
 	void drainTimeoutCancels() {
 		this.contextRunner.withPropertyValues("test.drain-timeout=100ms").run((context) -> {
 			CompletableFuture<String> running = context.getBean(Jobs.class).until(Mono.never()).toFuture();
-			assertThat(elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
+			assertThat(TestElections.elector(context).resign()).succeedsWithin(SOON).isEqualTo(true);
 			assertThat(running).failsWithin(SOON)
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class)
@@ -185,7 +167,7 @@ class LeaderOnlyReactiveTests {
 			context.getBean(Jobs.class).elements(source.asFlux()).subscribe(elements::add, failure::set);
 			source.tryEmitNext(1);
 			source.tryEmitNext(2);
-			this.store.lose();
+			LocalStore.revoke(TestElections.elector(context), Reason.SESSION_LOST);
 			await().untilAsserted(() -> assertThat(failure.get()).isInstanceOf(NotLeaderException.class));
 			assertThat(elements).containsExactly(1, 2);
 			assertThat(source.currentSubscriberCount()).isZero();
@@ -203,8 +185,8 @@ class LeaderOnlyReactiveTests {
 			CompletableFuture<String> running = context.getBean(Jobs.class)
 				.until(step.asMono().publishOn(Schedulers.boundedElastic()).flatMap((ignored) -> jobs.text()))
 				.toFuture();
-			CompletableFuture<Boolean> handOver = elector(context).resign();
-			assertThat(elector(context).isLeader()).isFalse();
+			CompletableFuture<Boolean> handOver = TestElections.elector(context).resign();
+			assertThat(TestElections.elector(context).isLeader()).isFalse();
 			assertThat(jobs.text().block(SOON)).isNull();
 			step.tryEmitValue("go on");
 			assertThat(running).succeedsWithin(SOON).isEqualTo("call 1");
@@ -221,7 +203,7 @@ class LeaderOnlyReactiveTests {
 			Jobs jobs = context.getBean(Jobs.class);
 			Sinks.One<String> end = Sinks.one();
 			CompletableFuture<String> running = jobs.text().then(jobs.until(end.asMono())).toFuture();
-			CompletableFuture<Boolean> handOver = elector(context).resign();
+			CompletableFuture<Boolean> handOver = TestElections.elector(context).resign();
 			assertWaits(handOver);
 			end.tryEmitValue("end");
 			assertThat(running).succeedsWithin(SOON).isEqualTo("end");
@@ -235,7 +217,7 @@ class LeaderOnlyReactiveTests {
 			Sinks.One<String> end = Sinks.one();
 			CompletableFuture<Boolean> ended = context.getBean(Jobs.class)
 				.until(end.asMono())
-				.map((ignored) -> elector(context).resign().orTimeout(10, TimeUnit.SECONDS).join())
+				.map((ignored) -> TestElections.elector(context).resign().orTimeout(10, TimeUnit.SECONDS).join())
 				.toFuture();
 			new Thread(() -> end.tryEmitValue("end")).start();
 			assertThat(ended).succeedsWithin(SOON).isEqualTo(true);
@@ -244,10 +226,6 @@ class LeaderOnlyReactiveTests {
 
 	private static void assertWaits(CompletableFuture<Boolean> handOver) {
 		assertThatExceptionOfType(TimeoutException.class).isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
-	}
-
-	private static DefaultLeaderElector elector(ApplicationContext context) {
-		return context.getBean(DefaultLeaderElectors.class).getDefault();
 	}
 
 	/**
@@ -275,22 +253,6 @@ class LeaderOnlyReactiveTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableScheduling
 	static class Scheduling {
-
-	}
-
-	static class ScheduledJobs {
-
-		private final AtomicInteger runs = new AtomicInteger();
-
-		@LeaderOnly
-		@Scheduled(initialDelay = 1, fixedDelay = 1, timeUnit = TimeUnit.HOURS)
-		Mono<Integer> job() {
-			return Mono.fromCallable(this.runs::incrementAndGet);
-		}
-
-		int runs() {
-			return this.runs.get();
-		}
 
 	}
 

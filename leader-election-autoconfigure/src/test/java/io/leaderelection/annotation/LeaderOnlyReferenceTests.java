@@ -40,6 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.ProxyFactoryBean;
+import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -128,13 +129,13 @@ class LeaderOnlyReferenceTests {
 					registerPrototype(context);
 					registerFirstPostProcessor(context);
 				}), guarded("product of a factory, of a post-processor", (context) -> {
-					context.registerBean(JobFactory.class);
+					context.registerBean(Factory.class, () -> new Factory<>(Job.class));
 					registerFirstPostProcessor(context);
 				}),
 				guarded("configuration that declares a post-processor",
 						(context) -> context.register(ConfigurationThatDeclaresPostProcessor.class)),
 				guarded("product of a factory", (context) -> {
-					context.registerBean("job", JobFactory.class);
+					context.registerBean("job", Factory.class, () -> new Factory<>(Job.class));
 					registerCaller(context);
 				}), guarded("prototype", (context) -> {
 					registerPrototype(context);
@@ -201,7 +202,18 @@ class LeaderOnlyReferenceTests {
 				Arguments.argumentSet("itself", self, "circular reference"),
 				Arguments.argumentSet("itself, with transactions", (Beans) (context) -> {
 					registerTransactions(context);
-					context.registerBean("job", TransactionalSelfJob.class);
+					context.registerBean("job", SelfJob.class, () -> new SelfJob(null) {
+						@Autowired
+						void setSelf(SelfJob self) {
+							this.self = self;
+						}
+
+						@Override
+						@Transactional
+						public void run() {
+							super.run();
+						}
+					});
 				}, "circular reference"),
 				Arguments.argumentSet("itself by an interface, with transactions", (Beans) (context) -> {
 					registerTransactions(context);
@@ -496,24 +508,6 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	static class TransactionalSelfJob implements Caller {
-
-		@Autowired
-		@Nullable TransactionalSelfJob self;
-
-		@Override
-		public void call() {
-			this.self.run();
-		}
-
-		@LeaderOnly
-		@Transactional
-		void run() {
-			calls.incrementAndGet();
-		}
-
-	}
-
 	@LeaderOnly
 	interface Transfer {
 
@@ -584,16 +578,16 @@ class LeaderOnlyReferenceTests {
 
 	}
 
-	static class JobFactory implements FactoryBean<Job> {
+	record Factory<T>(Class<T> type) implements FactoryBean<T> {
 
 		@Override
-		public Job getObject() {
-			return new Job();
+		public T getObject() {
+			return BeanUtils.instantiateClass(this.type);
 		}
 
 		@Override
-		public Class<?> getObjectType() {
-			return Job.class;
+		public Class<T> getObjectType() {
+			return this.type;
 		}
 
 	}

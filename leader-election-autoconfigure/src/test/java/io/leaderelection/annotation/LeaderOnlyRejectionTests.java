@@ -30,13 +30,14 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.SubmissionPublisher;
-import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
+import io.leaderelection.annotation.LeaderOnlyReferenceTests.Factory;
+import io.leaderelection.annotation.LeaderOnlyReferenceTests.PostProcessor;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.reactivex.rxjava3.core.Single;
 import jakarta.annotation.PostConstruct;
@@ -49,7 +50,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.AopProxyUtils;
@@ -58,7 +58,6 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.DisposableBean;
-import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
@@ -71,11 +70,9 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
-import org.springframework.context.annotation.Profile;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
-import org.springframework.core.Ordered;
 import org.springframework.core.OverridingClassLoader;
 import org.springframework.mock.env.MockEnvironment;
 import org.springframework.scheduling.annotation.Scheduled;
@@ -84,6 +81,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for the beans and methods on which {@link LeaderOnly @LeaderOnly} is rejected.
@@ -106,6 +104,8 @@ class LeaderOnlyRejectionTests {
 
 	private static final String MOVE_WORK = "Move the leader work to a separate method, and annotate that method.";
 
+	private static final Class<?> FINAL_CLASS = new GeneratedJob().inFinalClass().with(LeaderOnly.class);
+
 	private static final Class<?> UNKNOWN_ELECTION = new GeneratedJob()
 		.with(GeneratedJob.annotation(LeaderOnly.class).define("value", "nightly"));
 
@@ -126,11 +126,14 @@ class LeaderOnlyRejectionTests {
 				rejected("package-private method of another package", childInAnotherPackage(),
 						"Method 'io.leaderelection.another.Child.run()' is annotated with @LeaderOnly, but is package-private in the package of a superclass: calls to it do not pass the proxy that guards it.",
 						MAKE_GUARDABLE),
-				rejected("final class", FinalClass.class, notExtensible("FinalClass", "final"), MAKE_EXTENSIBLE),
-				rejected("final class with transactions",
-						(runner) -> runner.withUserConfiguration(Transactions.class)
-							.withBean(FinalTransactionalClass.class),
-						notExtensible("FinalTransactionalClass", "final"), MAKE_EXTENSIBLE),
+				rejected("final class", FINAL_CLASS, notExtensible("Generated", "final"), MAKE_EXTENSIBLE),
+				rejected("final class of a factory bean",
+						(runner) -> runner.withBean(Factory.class, () -> new Factory<>(FINAL_CLASS)),
+						notExtensible("Generated", "final"), MAKE_EXTENSIBLE),
+				rejected("final class with transactions", (runner) -> runner.withUserConfiguration(Transactions.class)
+					.withBean(
+							new GeneratedJob().inFinalClass().inClassWith(Transactional.class).with(LeaderOnly.class)),
+						notExtensible("Generated", "final"), MAKE_EXTENSIBLE),
 				rejected("record", (runner) -> runner.withBean(RecordClass.class, () -> new RecordClass("x")),
 						notExtensible("RecordClass", "a record"), MAKE_EXTENSIBLE),
 				rejected("sealed class", SealedClass.class, notExtensible("SealedClass", "sealed"), MAKE_EXTENSIBLE),
@@ -152,9 +155,20 @@ class LeaderOnlyRejectionTests {
 				rejected("primitive result", new GeneratedJob().returning(int.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
 						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT)."),
-				rejected("primitive result in an annotated class", ClassWithPrimitiveResult.class,
-						"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
-						"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class."),
+				primitiveResult("primitive result in an annotated class",
+						(runner) -> runner.withBean(ClassWithPrimitiveResult.class)),
+				primitiveResult("lazy bean",
+						(runner) -> withBean(runner, ClassWithPrimitiveResult.class,
+								(definition) -> definition.setLazyInit(true))),
+				primitiveResult("prototype",
+						(runner) -> withBean(runner, ClassWithPrimitiveResult.class,
+								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE))),
+				primitiveResult("scope",
+						(runner) -> withBean(runner, ClassWithPrimitiveResult.class,
+								(definition) -> definition.setScope("request"))),
+				primitiveResult("scoped proxy", (runner) -> runner.withUserConfiguration(ScopedProxy.class)),
+				primitiveResult("lazy factory method",
+						(runner) -> runner.withUserConfiguration(LazyFactoryMethod.class)),
 				rejected("future that cannot be made",
 						new GeneratedJob().returning(FutureTask.class).with(LeaderOnly.class),
 						"Method 'Generated.run()' is guarded by @LeaderOnly, but returns java.util.concurrent.FutureTask: no instance of this type can be created for a call that is skipped or rejected.",
@@ -196,8 +210,11 @@ class LeaderOnlyRejectionTests {
 							.with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true)),
 						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
-				rejected("runOnGrant on a class", RunOnGrantClass.class,
-						"Class 'RunOnGrantClass' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only.",
+				rejected("runOnGrant on a class",
+						new GeneratedJob()
+							.inClassWith(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true))
+							.with(),
+						"Class 'Generated' is annotated with @LeaderOnly(runOnGrant = true): runOnGrant is supported on methods only.",
 						"Annotate the methods that should run when leadership is granted."),
 				rejected("runOnGrant in a prototype",
 						(runner) -> withBean(runner,
@@ -206,19 +223,23 @@ class LeaderOnlyRejectionTests {
 								(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
 						"Method 'Generated.run()' runs when leadership is granted (runOnGrant), but bean 'rejected' is not a singleton: there is no single instance to call.",
 						"Move the method to a singleton."),
-				rejected("start of a lifecycle", LifecycleWithAnnotatedStart.class,
-						callback("LifecycleWithAnnotatedStart.start()"), MOVE_WORK),
-				rejected("aware method", AnnotatedAware.class, callback("AnnotatedAware.setBeanName(String)"),
-						MOVE_WORK),
-				rejected("destroy method", AnnotatedDestroy.class, callback("AnnotatedDestroy.destroy()"), MOVE_WORK),
+				rejected("start of a lifecycle",
+						new GeneratedJob().overriding(AbstractLifecycle.class, "start").with(LeaderOnly.class),
+						callback("Generated.start()"), MOVE_WORK),
+				rejected("aware method",
+						new GeneratedJob().overriding(BeanNameAware.class, "setBeanName").with(LeaderOnly.class),
+						callback("Generated.setBeanName(String)"), MOVE_WORK),
+				rejected("destroy method",
+						new GeneratedJob().overriding(DisposableBean.class, "destroy").with(LeaderOnly.class),
+						callback("Generated.destroy()"), MOVE_WORK),
 				rejected("post-construct method", new GeneratedJob().with(LeaderOnly.class, PostConstruct.class),
 						callback("Generated.run()"), MOVE_WORK),
 				rejected("init method of a bean definition",
 						(runner) -> withBean(runner, WithMethod.class,
 								(definition) -> definition.setInitMethodName("run")),
 						callback("WithMethod.run()"), MOVE_WORK),
-				rejected("toString", AnnotatedToString.class,
-						"Method 'AnnotatedToString.toString()' is annotated with @LeaderOnly, but is a method of Object.",
+				rejected("toString", new GeneratedJob().overriding(Object.class, "toString").with(LeaderOnly.class),
+						"Method 'Generated.toString()' is annotated with @LeaderOnly, but is a method of Object.",
 						MOVE_WORK),
 				rejected("listener of a revocation",
 						new GeneratedJob().taking(LeadershipRevokedEvent.class)
@@ -231,11 +252,17 @@ class LeaderOnlyRejectionTests {
 				rejected("annotated class with methods that no proxy intercepts", ClassWithFinalMethods.class,
 						"Class 'ClassWithFinalMethods' is annotated with @LeaderOnly, but calls to some of its methods do not pass the proxy that guards it: 'finalMethod' (final), 'finalScheduled' (final), 'privateListener' (private), 'staticScheduled' (static).",
 						"Make them instance methods that are neither private nor final, or annotate only the methods that are leader work, not the class."),
-				rejected("annotated class with nothing to guard", NothingToGuard.class,
-						"Class 'NothingToGuard' is annotated with @LeaderOnly, but has no method that can be guarded.",
+				rejected("annotated class with nothing to guard",
+						new GeneratedJob().inClassWith(LeaderOnly.class)
+							.overriding(DisposableBean.class, "destroy")
+							.with(),
+						"Class 'Generated' is annotated with @LeaderOnly, but has no method that can be guarded.",
 						"Annotate the methods that are leader work. The annotation of a class does not cover methods that the container calls to initialize and destroy a bean, nor those that a framework declares."),
 				rejected("unknown election", UNKNOWN_ELECTION, unknownElection("nightly"),
 						configureElection("nightly")),
+				rejected("unknown election of a lazy bean",
+						(runner) -> withBean(runner, UNKNOWN_ELECTION, (definition) -> definition.setLazyInit(true)),
+						unknownElection("nightly"), configureElection("nightly")),
 				rejected("unknown election after a placeholder",
 						(runner) -> runner.withPropertyValues("app.election=weekly").withBean(PLACEHOLDER_ELECTION),
 						unknownElection("weekly"), configureElection("weekly")),
@@ -266,31 +293,8 @@ class LeaderOnlyRejectionTests {
 	}
 
 	@Test
-	void finalClassOfFactoryBeanIsRejected() {
-		assertRejected(this.contextRunner.withBean(FinalClassFactory.class), notExtensible("FinalClass", "final"),
-				MAKE_EXTENSIBLE);
-	}
-
-	@Test
-	void unknownElectionOfLazyBeanIsRejected() {
-		withBean(this.contextRunner, UNKNOWN_ELECTION, (definition) -> definition.setLazyInit(true))
-			.run((context) -> assertThat(failure(context.getStartupFailure()).getDescription())
-				.endsWith("which does not exist."));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "lazy", "prototype", "scope", "scopedProxy", "factoryMethod" })
-	void beanThatIsCreatedLaterIsRejectedAtStart(String profile) {
-		this.contextRunner.withUserConfiguration(CreatedLater.class)
-			.withPropertyValues("spring.profiles.active=" + profile)
-			.run((context) -> assertThat(shortened(failure(context.getStartupFailure()).getDescription())).isEqualTo(
-					"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call."));
-	}
-
-	@Test
 	void beanWhoseClassIsNotDeclaredIsRejectedWhenItIsCreated() {
-		this.contextRunner.withUserConfiguration(CreatedLater.class)
-			.withPropertyValues("spring.profiles.active=interface")
+		this.contextRunner.withBean(Job.class, FinalJob::new, (definition) -> definition.setLazyInit(true))
 			.run((context) -> assertRejectedWhenCreated(context, Job.class, notExtensible("FinalJob", "final")));
 	}
 
@@ -363,9 +367,15 @@ class LeaderOnlyRejectionTests {
 	@Test
 	void electionsAreNotAskedForWhileBeansAreCreated() {
 		List<String> order = new ArrayList<>();
-		new ApplicationContextRunner().withUserConfiguration(LateElections.class)
-			.withBean("order", List.class, () -> order)
-			.run((context) -> assertThat(order).containsExactly("last bean", "elections"));
+		new ApplicationContextRunner().withBean(LeaderOnlyBeanPostProcessor.class)
+			.withBean(WithMethod.class)
+			.withBean(DefaultLeaderElectors.class, () -> {
+				order.add("elections");
+				return new TestElections().runningElections(new MockEnvironment(), mock()).electors();
+			}, (definition) -> definition.setLazyInit(true))
+			.withBean("lastBean", Object.class, () -> order.add("last bean"))
+			.run((context) -> assertThat(context).hasNotFailed());
+		assertThat(order).containsExactly("last bean", "elections");
 	}
 
 	@Test
@@ -404,6 +414,12 @@ class LeaderOnlyRejectionTests {
 	void guardHoldsUpNoOtherProcessor(CapturedOutput output) {
 		this.contextRunner.withBean(WithMethod.class).run((context) -> assertThat(context).hasNotFailed());
 		assertThat(output).doesNotContain("not eligible for getting processed");
+	}
+
+	private static Arguments primitiveResult(String name, UnaryOperator<ApplicationContextRunner> setUp) {
+		return rejected(name, setUp,
+				"Method 'ClassWithPrimitiveResult.size()' is guarded by @LeaderOnly, but returns the primitive type 'int', which has no value for a skipped call.",
+				"Return the wrapper type (null if skipped) or an Optional, or use @LeaderOnly(policy = REJECT). Or annotate only the methods that are leader work, not the class.");
 	}
 
 	private static Arguments rejected(String name, Class<?> type, String description, String action) {
@@ -585,71 +601,22 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	static final class FinalClass {
-
-		@LeaderOnly
-		void run() {
-		}
-
-	}
-
-	static class FinalClassFactory implements FactoryBean<FinalClass> {
-
-		@Override
-		public FinalClass getObject() {
-			return new FinalClass();
-		}
-
-		@Override
-		public Class<?> getObjectType() {
-			return FinalClass.class;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class CreatedLater {
-
-		@Bean
-		@Lazy
-		@Profile("lazy")
-		ClassWithPrimitiveResult lazy() {
-			return new ClassWithPrimitiveResult();
-		}
-
-		@Bean
-		@Scope("prototype")
-		@Profile("prototype")
-		ClassWithPrimitiveResult prototype() {
-			return new ClassWithPrimitiveResult();
-		}
-
-		@Bean
-		@Scope("request")
-		@Profile("scope")
-		ClassWithPrimitiveResult scoped() {
-			return new ClassWithPrimitiveResult();
-		}
+	static class ScopedProxy {
 
 		@Bean
 		@Scope(scopeName = "request", proxyMode = ScopedProxyMode.TARGET_CLASS)
-		@Profile("scopedProxy")
-		ClassWithPrimitiveResult scopedProxy() {
+		ClassWithPrimitiveResult bean() {
 			return new ClassWithPrimitiveResult();
 		}
 
-		@Bean
-		@Lazy
-		@Profile("factoryMethod")
-		static ClassWithPrimitiveResult factoryMethod() {
-			return new ClassWithPrimitiveResult();
-		}
+	}
+
+	static class LazyFactoryMethod {
 
 		@Bean
 		@Lazy
-		@Profile("interface")
-		Job declaredByItsInterface() {
-			return new FinalJob();
+		static ClassWithPrimitiveResult bean() {
+			return new ClassWithPrimitiveResult();
 		}
 
 	}
@@ -671,15 +638,6 @@ class LeaderOnlyRejectionTests {
 	}
 
 	static final class SealedChild extends SealedClass {
-
-	}
-
-	@Transactional
-	static final class FinalTransactionalClass {
-
-		@LeaderOnly
-		void run() {
-		}
 
 	}
 
@@ -747,14 +705,6 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	@LeaderOnly(runOnGrant = true)
-	static class RunOnGrantClass {
-
-		void run() {
-		}
-
-	}
-
 	static class HiddenPublisher {
 
 		@LeaderOnly
@@ -786,43 +736,6 @@ class LeaderOnlyRejectionTests {
 		@LeaderOnly
 		String job() {
 			return "ran";
-		}
-
-	}
-
-	static class LifecycleWithAnnotatedStart extends AbstractLifecycle {
-
-		@Override
-		@LeaderOnly
-		public void start() {
-		}
-
-	}
-
-	static class AnnotatedAware implements BeanNameAware {
-
-		@Override
-		@LeaderOnly
-		public void setBeanName(String name) {
-		}
-
-	}
-
-	static class AnnotatedDestroy implements DisposableBean {
-
-		@Override
-		@LeaderOnly
-		public void destroy() {
-		}
-
-	}
-
-	static class AnnotatedToString {
-
-		@Override
-		@LeaderOnly
-		public String toString() {
-			return "";
 		}
 
 	}
@@ -860,15 +773,6 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	@LeaderOnly
-	static class NothingToGuard implements DisposableBean {
-
-		@Override
-		public void destroy() {
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement(proxyTargetClass = true)
 	static class Transactions {
@@ -881,54 +785,16 @@ class LeaderOnlyRejectionTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class LateElections {
-
-		@Bean
-		static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
-				ObjectProvider<WorkAdvisor> advisors) {
-			return new LeaderOnlyBeanPostProcessor(electors, advisors);
-		}
-
-		@Bean
-		WithMethod guarded() {
-			return new WithMethod();
-		}
-
-		@Bean
-		@Lazy
-		DefaultLeaderElectors electors(List<String> order) {
-			order.add("elections");
-			return new TestElections().runningElections(new MockEnvironment(), null).electors();
-		}
-
-		@Bean
-		Supplier<String> lastBean(List<String> order) {
-			order.add("last bean");
-			return () -> "";
-		}
-
-	}
-
 	@Configuration
 	static class EarlyJob {
 
 		@Bean
-		OrderedPostProcessor orderedPostProcessor() {
-			return new OrderedPostProcessor();
+		PostProcessor orderedPostProcessor() {
+			return new PostProcessor(null);
 		}
 
 		@LeaderOnly
 		void run() {
-		}
-
-	}
-
-	static class OrderedPostProcessor implements BeanPostProcessor, Ordered {
-
-		@Override
-		public int getOrder() {
-			return 0;
 		}
 
 	}

@@ -32,10 +32,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 import io.leaderelection.Leadership;
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.NotLeaderException;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
-import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.LocalStore;
 import io.leaderelection.testsupport.Daemon;
 import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Flowable;
@@ -76,8 +76,6 @@ import static org.awaitility.Awaitility.await;
 @Tag("ring1")
 class LeaderOnlyResultTests {
 
-	private final StoreByHand store = new StoreByHand(true);
-
 	private final Probe probe = new Probe();
 
 	@ParameterizedTest
@@ -92,8 +90,9 @@ class LeaderOnlyResultTests {
 				assertThat(end).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.expected());
 				this.probe.awaitCalls(i);
 			}
-			assertThat(elector(context).gate().enter("work")).isNotNull().satisfies((work) -> work.close());
-			assertThat(elector(context).resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
+			assertThat(TestElections.elector(context).gate().enter("work")).isNotNull()
+				.satisfies((work) -> work.close());
+			assertThat(TestElections.elector(context).resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
 		});
 	}
 
@@ -105,7 +104,7 @@ class LeaderOnlyResultTests {
 	@EnumSource(mode = Mode.EXCLUDE, names = { "SINGLE", "ASYNC_VOID" })
 	void followerSkipsIt(ResultType type) {
 		this.probe.finish();
-		contextRunner(type, NotLeaderPolicy.SKIP, new StoreByHand(false)).run((context) -> {
+		contextRunner(type, NotLeaderPolicy.SKIP, false).run((context) -> {
 			assertThat(call(type, context)).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(type.skipped());
 			assertThat(this.probe.calls).hasValue(0);
 		});
@@ -118,7 +117,7 @@ class LeaderOnlyResultTests {
 	@EnumSource(mode = Mode.EXCLUDE, names = "ASYNC_VOID")
 	void followerRejectsIt(ResultType type) {
 		this.probe.finish();
-		contextRunner(type, NotLeaderPolicy.REJECT, new StoreByHand(false)).run((context) -> {
+		contextRunner(type, NotLeaderPolicy.REJECT, false).run((context) -> {
 			assertThat(call(type, context)).failsWithin(10, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(NotLeaderException.class)
@@ -149,14 +148,14 @@ class LeaderOnlyResultTests {
 	@EnumSource
 	void handOverWaitsForIt(ResultType type) {
 		leader(type).run((context) -> {
-			Leadership leadership = elector(context).getLeadership();
+			Leadership leadership = TestElections.elector(context).getLeadership();
 			CompletableFuture<?> running = start(type, context);
 			this.probe.awaitCalls(1);
-			CompletableFuture<Boolean> handOver = elector(context).resign();
+			CompletableFuture<Boolean> handOver = TestElections.elector(context).resign();
 			assertThatExceptionOfType(TimeoutException.class)
 				.isThrownBy(() -> handOver.get(100, TimeUnit.MILLISECONDS));
 			assertThat(leadership.isCurrent()).isTrue();
-			assertThat(elector(context).isLeader()).isFalse();
+			assertThat(TestElections.elector(context).isLeader()).isFalse();
 			assertThat(this.probe.cutShort).hasValue(0);
 			this.probe.finish();
 			assertThat(handOver).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
@@ -172,9 +171,9 @@ class LeaderOnlyResultTests {
 		leader(type).run((context) -> {
 			CompletableFuture<?> running = start(type, context);
 			this.probe.awaitCalls(1);
-			this.store.lose();
+			LocalStore.revoke(TestElections.elector(context), Reason.SESSION_LOST);
 			await().untilAsserted(() -> assertThat(this.probe.cutShort).hasValue(1));
-			assertThat(elector(context).isLeader()).isFalse();
+			assertThat(TestElections.elector(context).isLeader()).isFalse();
 			if (type.isReactive()) {
 				assertThat(running).failsWithin(10, TimeUnit.SECONDS)
 					.withThrowableThat()
@@ -189,22 +188,18 @@ class LeaderOnlyResultTests {
 	 * With either policy, since a leader runs its work with both.
 	 */
 	private ApplicationContextRunner leader(ResultType type) {
-		return contextRunner(type, type.isReactive() ? NotLeaderPolicy.REJECT : NotLeaderPolicy.SKIP, this.store);
+		return contextRunner(type, type.isReactive() ? NotLeaderPolicy.REJECT : NotLeaderPolicy.SKIP, true);
 	}
 
-	private ApplicationContextRunner contextRunner(ResultType type, NotLeaderPolicy policy, StoreByHand store) {
+	private ApplicationContextRunner contextRunner(ResultType type, NotLeaderPolicy policy, boolean leads) {
 		AnnotationDescription.Builder leaderOnly = GeneratedJob.annotation(LeaderOnly.class).define("policy", policy);
 		GeneratedJob job = new GeneratedJob().returning(type.result).doing(() -> type.work.apply(this.probe));
 		Class<?> bean = (type.style == Style.ASYNC) ? job.with(leaderOnly, GeneratedJob.annotation(Async.class))
 				: job.with(leaderOnly);
 		return TestElections.contextRunner()
 			.withUserConfiguration(AsyncMethods.class)
-			.withBean(StoreByHand.class, () -> store)
+			.withBean(LocalStore.class, () -> LocalStore.manual(leads))
 			.withBean("job", bean);
-	}
-
-	private static DefaultLeaderElector elector(ApplicationContext context) {
-		return context.getBean(DefaultLeaderElectors.class).getDefault();
 	}
 
 	private static CompletableFuture<?> start(ResultType type, ApplicationContext context) {

@@ -23,6 +23,7 @@ import io.leaderelection.annotation.LeaderOnlyRejectionTests.AbstractLifecycle;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.schedule.DurableSchedule;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.SmartFactoryBean;
-import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -39,7 +40,6 @@ import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Scope;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -62,37 +62,53 @@ class LeaderServiceRejectionTests {
 		.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false");
 
 	static Stream<Arguments> rejections() {
-		return Stream.of(rejected("final class", FinalService.class,
-				"Bean 'bean' is started and stopped by leadership, but its class is final or sealed: the proxy that keeps the container from starting it cannot extend 'FinalService'.",
+		return Stream.of(rejected("final class", service().inFinalClass().with(),
+				"Bean 'bean' is started and stopped by leadership, but its class is final or sealed: the proxy that keeps the container from starting it cannot extend 'Generated'.",
 				CREATE_IN_BEAN_METHOD),
-				rejected("final lifecycle method", FinalMethodConfiguration.class, finalMethod("container"),
+				rejected("final lifecycle method", ContainerConfiguration.class, finalMethod("container"),
 						CREATE_IN_BEAN_METHOD),
 				rejected("final lifecycle method of a bean that is proxied already", ProxiedConfiguration.class,
 						finalMethod("proxied"), CREATE_IN_BEAN_METHOD),
-				rejected("policy REJECT", RejectingService.class,
+				rejected("policy REJECT", service(leaderOnly().define("policy", NotLeaderPolicy.REJECT)),
 						"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(policy = REJECT): there is no call to reject.",
 						"Remove 'policy'. To guard its methods, annotate them."),
-				rejected("runOnGrant", ServiceOnGrant.class, runOnGrant("bean"), REMOVE_RUN_ON_GRANT),
+				rejected("runOnGrant", service(leaderOnly().define("runOnGrant", true)), runOnGrant("bean"),
+						REMOVE_RUN_ON_GRANT),
 				rejected("runOnGrant by a factory method", ServiceOnGrantConfiguration.class, runOnGrant("onGrant"),
 						REMOVE_RUN_ON_GRANT),
-				rejected("runOnGrant with parameters", ServiceWithParameterOnGrant.class,
-						"Method 'ServiceWithParameterOnGrant.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
+				rejected("runOnGrant with parameters",
+						service().taking(String.class).with(leaderOnly().define("runOnGrant", true)),
+						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
-				rejected("scheduled method that is not guarded", ServiceWithUnguardedJob.class,
-						"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'job' runs on every node.",
+				rejected("scheduled method that is not guarded", service().with(LeaderOnlyOrderTests.hourly()),
+						"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'run' runs on every node.",
 						"Annotate the method with @LeaderOnly too, or move it to another bean."),
-				rejected("durable schedule of another election", ServiceWithDurableJob.class,
-						"Bean 'bean' is started and stopped by the election 'reports', but its method 'job' has a durable schedule that names no election.",
+				rejected("durable schedule of another election",
+						service().inClassWith(leaderOnly().define("value", "reports"))
+							.with(GeneratedJob.annotation(DurableSchedule.class).define("cron", "0 0 2 * * *")),
+						"Bean 'bean' is started and stopped by the election 'reports', but its method 'run' has a durable schedule that names no election.",
 						"Set @DurableSchedule(election = ...)."),
 				rejected("product of a factory", ServiceFactory.class,
 						"Bean 'bean' of class 'Service' is @LeaderOnly, but is created by a FactoryBean: nothing would start it, since the container starts and stops the factory.",
 						"Create it in a @Bean method."),
-				rejected("unknown election", UnknownElection.class,
+				rejected("unknown election", service(leaderOnly().define("value", "nowhere")),
 						"Bean 'bean' is guarded by @LeaderOnly for the election 'nowhere', which does not exist.",
 						"Use one of 'default', or configure the election with properties 'leader-election.elections.nowhere.*'."),
 				rejected("factory method of a bean that is no lifecycle", NoLifecycleConfiguration.class,
 						"Method 'NoLifecycleConfiguration.job()' is annotated with @LeaderOnly, but creates a bean that is not a Lifecycle: only the methods of that bean can be guarded.",
 						"Move the leader work to a separate method, and annotate that method."));
+	}
+
+	private static GeneratedJob service() {
+		return new GeneratedJob().extending(Service.class);
+	}
+
+	private static Class<?> service(AnnotationDescription.Builder annotation) {
+		return service().inClassWith(annotation).with();
+	}
+
+	private static AnnotationDescription.Builder leaderOnly() {
+		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	@ParameterizedTest(name = "{0}")
@@ -105,17 +121,20 @@ class LeaderServiceRejectionTests {
 
 	@Test
 	void prototypeIsRejected() {
-		LeaderOnlyRejectionTests.assertRejected(this.contextRunner.withUserConfiguration(PrototypeConfiguration.class),
-				"Bean 'prototype' is annotated with @LeaderOnly, but is not a singleton: neither the container nor leadership can start and stop it.",
+		LeaderOnlyRejectionTests.assertRejected(
+				this.contextRunner.withBean("bean", Service.class, Service::new,
+						(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE)),
+				"Bean 'bean' is annotated with @LeaderOnly, but is not a singleton: neither the container nor leadership can start and stop it.",
 				"Make it a singleton, or annotate only its methods that are leader work.");
 	}
 
 	@Test
 	void annotatedMethodsOfAServiceAreGuarded() {
 		this.contextRunner.withBean(ServiceWithJob.class).run((context) -> {
-			assertThat(context.getBean(ServiceWithJob.class).job()).isNull();
-			assertThat(context.getBean(ServiceWithJob.class).other()).isEqualTo("ran");
-			assertThat(context.getBean(ServiceWithJob.class).isAutoStartup()).isFalse();
+			ServiceWithJob service = context.getBean(ServiceWithJob.class);
+			assertThat(service.job()).isNull();
+			assertThat(service.other()).isEqualTo("ran");
+			assertThat(service.isAutoStartup()).isFalse();
 		});
 	}
 
@@ -138,55 +157,11 @@ class LeaderServiceRejectionTests {
 
 	}
 
-	static final class FinalService extends Service {
-
-	}
-
 	static class Container extends AbstractLifecycle {
 
 		@Override
 		public final boolean isRunning() {
 			return false;
-		}
-
-	}
-
-	@LeaderOnly(policy = NotLeaderPolicy.REJECT)
-	static class RejectingService extends Service {
-
-	}
-
-	@LeaderOnly(runOnGrant = true)
-	static class ServiceOnGrant extends Service {
-
-	}
-
-	static class ServiceWithParameterOnGrant extends Service {
-
-		@LeaderOnly(runOnGrant = true)
-		void run(String argument) {
-		}
-
-	}
-
-	@LeaderOnly("nowhere")
-	static class UnknownElection extends Service {
-
-	}
-
-	static class ServiceWithUnguardedJob extends Service {
-
-		@Scheduled(fixedDelay = 1000)
-		void job() {
-		}
-
-	}
-
-	@LeaderOnly("reports")
-	static class ServiceWithDurableJob extends Service {
-
-		@DurableSchedule(cron = "0 0 2 * * *")
-		void job() {
 		}
 
 	}
@@ -225,7 +200,7 @@ class LeaderServiceRejectionTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class FinalMethodConfiguration {
+	static class ContainerConfiguration {
 
 		@Bean
 		@LeaderOnly
@@ -244,17 +219,6 @@ class LeaderServiceRejectionTests {
 			ProxyFactory proxyFactory = new ProxyFactory(new Container());
 			proxyFactory.setProxyTargetClass(true);
 			return (Lifecycle) proxyFactory.getProxy();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class PrototypeConfiguration {
-
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Service prototype() {
-			return new Service();
 		}
 
 	}

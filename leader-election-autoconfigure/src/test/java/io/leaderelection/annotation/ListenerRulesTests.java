@@ -101,16 +101,19 @@ class ListenerRulesTests {
 						"Remove @LeaderOnly, and give the endpoint a role (@Role) that follows the election."),
 				forMessages(MessageMapping.class,
 						"Remove @LeaderOnly, call a separate method with @LeaderOnly(policy = REJECT), and answer the sender when it throws a NotLeaderException."),
-				rejected(JmsInterface.class,
-						"Method 'JmsInterface.onMessage(Message)' is guarded by @LeaderOnly, but called for messages (MessageListener): "
+				rejected(new GeneratedJob().overriding(MessageListener.class, "onMessage").with(LeaderOnly.class),
+						"Method 'Generated.onMessage(Message)' is guarded by @LeaderOnly, but called for messages (MessageListener): "
 								+ LOST,
 						START_AND_STOP),
 				rejected(KafkaInterface.class,
 						"Method 'KafkaInterface.onMessage(Object)' is guarded by @LeaderOnly, but called for messages (GenericMessageListener): "
 								+ LOST,
 						START_AND_STOP + OR_METHODS),
-				rejected(Handler.class,
-						"Method 'Handler.handleMessage(Message)' is guarded by @LeaderOnly, but its caller (MessageHandler) takes a call that is skipped for one that has succeeded.",
+				rejected(
+						new GeneratedJob().inClassWith(LeaderOnly.class)
+							.overriding(MessageHandler.class, "handleMessage")
+							.with(),
+						"Method 'Generated.handleMessage(Message)' is guarded by @LeaderOnly, but its caller (MessageHandler) takes a call that is skipped for one that has succeeded.",
 						REJECT + OR_METHODS),
 				forRequests(ServiceActivator.class), forRequests(GetMapping.class), forRequests(ExceptionHandler.class),
 				forRequests(ReadOperation.class), forRequests(ManagedOperation.class), forRequests(Gateway.class),
@@ -148,8 +151,11 @@ class ListenerRulesTests {
 				new ApplicationContextRunner()
 					.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class))
 					.withPropertyValues("leader-election.mode=always", "leader-election.candidate=false")
-					.withBean("service", UnguardedListener.class),
-				"Bean 'service' is started and stopped by leadership, but a container calls its method 'on' for messages on every node.",
+					.withBean("service",
+							new GeneratedJob().inClassWith(LeaderOnly.class)
+								.extending(AbstractLifecycle.class)
+								.with(KafkaListener.class)),
+				"Bean 'service' is started and stopped by leadership, but a container calls its method 'run' for messages on every node.",
 				"Annotate the method with @LeaderOnly too, or move it to another bean.");
 	}
 
@@ -252,15 +258,6 @@ class ListenerRulesTests {
 	}
 
 	@LeaderOnly
-	static class UnguardedListener extends AbstractLifecycle {
-
-		@KafkaListener(topics = "orders")
-		void on() {
-		}
-
-	}
-
-	@LeaderOnly
 	static class SkippingSource implements MessageSource<String> {
 
 		@Override
@@ -313,29 +310,11 @@ class ListenerRulesTests {
 
 	}
 
-	static class JmsInterface implements MessageListener {
-
-		@Override
-		@LeaderOnly
-		public void onMessage(Message message) {
-		}
-
-	}
-
 	@LeaderOnly
 	static class KafkaInterface implements GenericMessageListener<Object> {
 
 		@Override
 		public void onMessage(Object data) {
-		}
-
-	}
-
-	@LeaderOnly
-	static class Handler implements MessageHandler {
-
-		@Override
-		public void handleMessage(org.springframework.messaging.Message<?> message) {
 		}
 
 	}

@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -33,16 +34,18 @@ import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.aopalliance.intercept.MethodInterceptor;
-import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
 import org.springframework.aop.framework.Advised;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -51,12 +54,14 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.event.EventListener;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -77,6 +82,10 @@ class RunOnGrantTests {
 		.withPropertyValues("spring.application.name=test", "leader-election.mode=always",
 				"leader-election.elections.reports.candidate=true");
 
+	private final CountDownLatch started = new CountDownLatch(1);
+
+	private final CountDownLatch finish = new CountDownLatch(1);
+
 	RunOnGrantTests() {
 		runs.clear();
 	}
@@ -94,7 +103,7 @@ class RunOnGrantTests {
 
 	@Test
 	void runsForGrantsOfItsElectionOnly() {
-		this.contextRunner.withBean(ReportsJob.class).run((context) -> {
+		this.contextRunner.withUserConfiguration(reportsJob(new GeneratedJob())).run((context) -> {
 			await().until(() -> runs.size() == 1);
 			leadAgain(context, "default");
 			leadAgain(context, "reports");
@@ -122,26 +131,26 @@ class RunOnGrantTests {
 
 	@Test
 	void slowRunDelaysNeitherEventsNorOtherRuns() {
-		this.contextRunner.withBean(SlowJob.class).withBean(ReportsJob.class).run((context) -> {
-			SlowJob job = context.getBean(SlowJob.class);
-			assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
+		this.contextRunner.withUserConfiguration(slowJob(), reportsJob(new GeneratedJob())).run((context) -> {
+			assertThat(this.started.await(10, TimeUnit.SECONDS)).isTrue();
 			await().until(() -> runs.size() == 1);
 			leadAgain(context, "reports");
 			await().until(() -> runs.size() == 2);
 			CompletableFuture<Boolean> handOver = elector(context, "default").resign();
 			assertThat(handOver).isNotDone();
-			job.finish().countDown();
+			this.finish.countDown();
 			assertThat(handOver).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
 		});
 	}
 
 	@Test
 	void callsExcludeEachOther() {
-		this.contextRunner.withBean(SlowJob.class).withBean(PendingJobs.class).run((context) -> {
-			SlowJob slow = context.getBean(SlowJob.class);
-			assertThat(slow.started().await(10, TimeUnit.SECONDS)).isTrue();
-			assertThat(CompletableFuture.runAsync(slow::run)).succeedsWithin(10, TimeUnit.SECONDS);
-			slow.finish().countDown();
+		this.contextRunner.withBean("slow", slowJob()).withBean(PendingJobs.class).run((context) -> {
+			Object slow = context.getBean("slow");
+			assertThat(this.started.await(10, TimeUnit.SECONDS)).isTrue();
+			assertThat(CompletableFuture.runAsync(() -> ReflectionTestUtils.invokeMethod(slow, "run")))
+				.succeedsWithin(10, TimeUnit.SECONDS);
+			this.finish.countDown();
 			PendingJobs jobs = context.getBean(PendingJobs.class);
 			await().until(() -> runs.size() == 2);
 			assertThat(jobs.stage()).isCompleted();
@@ -185,30 +194,35 @@ class RunOnGrantTests {
 		assertThat(runs).containsExactly("async-1 in a term");
 	}
 
-	@Test
-	void runSubscribesToPublishers() {
-		this.contextRunner.withBean(ReactiveJob.class).run((context) -> await().until(() -> runs.size() == 1));
+	@ParameterizedTest
+	@MethodSource
+	void runsOnceHowever(Class<?> job) {
+		this.contextRunner.withUserConfiguration(job).run((context) -> await().until(() -> runs.size() == 1));
 	}
 
-	@Test
-	void lazyBeanIsCreatedForItsRun() {
-		this.contextRunner.withBean(ReportsJob.class, ReportsJob::new, (definition) -> definition.setLazyInit(true))
-			.run((context) -> await().until(() -> runs.size() == 1));
-	}
-
-	@Test
-	void scopedProxyRunsOnItsTarget() {
-		this.contextRunner.withUserConfiguration(ScopedConfiguration.class)
-			.run((context) -> await().until(() -> runs.size() == 1));
+	static Stream<Arguments> runsOnceHowever() {
+		return Stream.of(Arguments.argumentSet("publisher that is subscribed to", reactiveJob()),
+				Arguments.argumentSet("lazy bean that is created for its run",
+						reportsJob(new GeneratedJob().inClassWith(Lazy.class))),
+				Arguments.argumentSet("target of a scoped proxy",
+						reportsJob(new GeneratedJob().inClassWith(GeneratedJob.annotation(Scope.class)
+							.define("scopeName", BeanDefinition.SCOPE_PROTOTYPE)
+							.define("proxyMode", ScopedProxyMode.TARGET_CLASS)))));
 	}
 
 	@Test
 	void failuresAreLoggedAndEndangerNothing(CapturedOutput output) {
-		this.contextRunner.withBean(FailingJobs.class).withBean(Job.class).run((context) -> {
+		IllegalStateException failure = new IllegalStateException("test");
+		Class<?>[] failing = { onGrant(new GeneratedJob().doing(() -> {
+			throw failure;
+		})), onGrant(new GeneratedJob().returning(CompletableFuture.class)
+			.doing(() -> CompletableFuture.failedFuture(failure))),
+				onGrant(new GeneratedJob().returning(Mono.class).doing(() -> Mono.error(failure))) };
+		this.contextRunner.withUserConfiguration(failing).withBean(Job.class).run((context) -> {
 			await().until(() -> runs.size() == 1);
-			for (String method : List.of("now", "later", "reactive")) {
-				await().untilAsserted(() -> assertThat(output).contains(
-						"Method '" + FailingJobs.class.getName() + "." + method + "()' failed when run on grant"));
+			for (Class<?> type : failing) {
+				await().untilAsserted(() -> assertThat(output)
+					.contains("Method '" + type.getName() + ".run()' failed when run on grant"));
 			}
 			assertThat(elector(context, "default").isLeader()).isTrue();
 			assertThat(elector(context, "default").resign()).succeedsWithin(10, TimeUnit.SECONDS).isEqualTo(true);
@@ -273,15 +287,22 @@ class RunOnGrantTests {
 	 */
 	@Test
 	void publisherThatIsSubscribedToLateIsSkippedInTheNextTerm() {
-		Late late = new Late(new AtomicInteger(), Sinks.empty());
-		this.contextRunner.withBean(Late.class, () -> late).withBean(ReactiveJob.class).run((context) -> {
-			await().until(() -> late.calls().get() == 1);
-			leadAgain(context, "default");
-			await().until(() -> late.calls().get() == 2);
-			late.go().tryEmitEmpty();
+		AtomicInteger calls = new AtomicInteger();
+		Sinks.Empty<Void> go = Sinks.empty();
+		this.contextRunner.withBean("job", reactiveJob()).run((context) -> {
 			await().until(() -> runs.size() == 1);
+			((Advised) context.getBean("job")).addAdvice(0, (MethodInterceptor) (invocation) -> {
+				calls.incrementAndGet();
+				return ((Mono<?>) invocation.proceed()).delaySubscription(go.asMono());
+			});
+			leadAgain(context, "default");
+			await().until(() -> calls.get() == 1);
+			leadAgain(context, "default");
+			await().until(() -> calls.get() == 2);
+			go.tryEmitEmpty();
+			await().until(() -> runs.size() == 2);
 		});
-		assertThat(runs).hasSize(1);
+		assertThat(runs).hasSize(2);
 	}
 
 	@Test
@@ -298,6 +319,28 @@ class RunOnGrantTests {
 		});
 		assertThat(runs).hasSize(1);
 		assertThat(output).doesNotContain("failed when run on grant");
+	}
+
+	private static Class<?> onGrant(GeneratedJob job) {
+		return job.with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true));
+	}
+
+	private static Class<?> reportsJob(GeneratedJob job) {
+		return job.doing(() -> runs.add("reports"))
+			.with(GeneratedJob.annotation(LeaderOnly.class).define("election", "reports").define("runOnGrant", true));
+	}
+
+	private static Class<?> reactiveJob() {
+		return onGrant(
+				new GeneratedJob().returning(Mono.class).doing(() -> Mono.fromCallable(() -> runs.add("reactive"))));
+	}
+
+	private Class<?> slowJob() {
+		return onGrant(new GeneratedJob().doing(() -> {
+			this.started.countDown();
+			await().until(() -> this.finish.getCount() == 0);
+			return null;
+		}));
 	}
 
 	private static void leadAgain(ApplicationContext context, String election) {
@@ -355,37 +398,6 @@ class RunOnGrantTests {
 
 	}
 
-	static class ReportsJob {
-
-		@LeaderOnly(election = "reports", runOnGrant = true)
-		void run() {
-			runs.add("reports");
-		}
-
-	}
-
-	static class SlowJob {
-
-		private final CountDownLatch started = new CountDownLatch(1);
-
-		private final CountDownLatch finish = new CountDownLatch(1);
-
-		@LeaderOnly(runOnGrant = true)
-		void run() {
-			this.started.countDown();
-			await().until(() -> this.finish.getCount() == 0);
-		}
-
-		CountDownLatch started() {
-			return this.started;
-		}
-
-		CountDownLatch finish() {
-			return this.finish;
-		}
-
-	}
-
 	static class AsyncJob extends Job {
 
 		AsyncJob(ObjectProvider<LeaderElector> elector) {
@@ -397,15 +409,6 @@ class RunOnGrantTests {
 		@LeaderOnly(runOnGrant = true)
 		CompletableFuture<Void> run() {
 			return super.run();
-		}
-
-	}
-
-	static class ReactiveJob {
-
-		@LeaderOnly(runOnGrant = true)
-		Mono<Boolean> run() {
-			return Mono.fromCallable(() -> runs.add("reactive"));
 		}
 
 	}
@@ -446,25 +449,6 @@ class RunOnGrantTests {
 
 	}
 
-	static class FailingJobs {
-
-		@LeaderOnly(runOnGrant = true)
-		void now() {
-			throw new IllegalStateException("test");
-		}
-
-		@LeaderOnly(runOnGrant = true)
-		CompletableFuture<String> later() {
-			return CompletableFuture.failedFuture(new IllegalStateException("test"));
-		}
-
-		@LeaderOnly(runOnGrant = true)
-		Mono<String> reactive() {
-			return Mono.error(new IllegalStateException("test"));
-		}
-
-	}
-
 	static class FailingListener {
 
 		@EventListener
@@ -486,37 +470,6 @@ class RunOnGrantTests {
 			ThreadPoolTaskExecutor executor = new ThreadPoolTaskExecutor();
 			executor.setThreadNamePrefix("async-");
 			return executor;
-		}
-
-	}
-
-	/**
-	 * Has publishers subscribed to when the test says so.
-	 */
-	record Late(AtomicInteger calls, Sinks.Empty<Void> go) implements BeanPostProcessor {
-
-		@Override
-		public Object postProcessAfterInitialization(Object bean, String beanName) {
-			if (bean instanceof ReactiveJob) {
-				((Advised) bean).addAdvice(0, (MethodInterceptor) this::call);
-			}
-			return bean;
-		}
-
-		private Object call(MethodInvocation invocation) throws Throwable {
-			this.calls.incrementAndGet();
-			return ((Mono<?>) invocation.proceed()).delaySubscription(this.go.asMono());
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ScopedConfiguration {
-
-		@Bean
-		@Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
-		ReportsJob job() {
-			return new ReportsJob();
 		}
 
 	}

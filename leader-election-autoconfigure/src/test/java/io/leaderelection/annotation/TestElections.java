@@ -20,11 +20,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
+import io.leaderelection.testsupport.Daemon;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -33,13 +35,15 @@ import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.autoconfigure.context.PropertyPlaceholderAutoConfiguration;
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
 /**
  * The guard and two elections, {@code default} and {@code reports}. This node leads those
- * that property {@code test.leads} lists, or all while {@link StoreByHand} say so.
+ * that property {@code test.leads} lists, or those that a test grants if there is a
+ * {@link LocalStore}.
  */
 @Configuration(proxyBeanMethods = false)
 class TestElections {
@@ -58,6 +62,31 @@ class TestElections {
 		return contextRunner();
 	}
 
+	/**
+	 * Return the context of a leader whose leadership a test revokes and grants again.
+	 */
+	static ApplicationContextRunner manual() {
+		return contextRunner().withBean(LocalStore.class, () -> LocalStore.manual(true));
+	}
+
+	static DefaultLeaderElector elector(ApplicationContext context) {
+		return context.getBean(DefaultLeaderElectors.class).getDefault();
+	}
+
+	/**
+	 * Let the default election end its term, as a server would, and continue at once.
+	 */
+	static void lose(DefaultLeaderElector elector) {
+		Daemon.start("loss", () -> {
+			try {
+				LocalStore.revoke(elector, Reason.SESSION_LOST);
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+	}
+
 	@Bean
 	static LeaderOnlyBeanPostProcessor leaderOnlyBeanPostProcessor(ObjectProvider<DefaultLeaderElectors> electors,
 			ObjectProvider<WorkAdvisor> advisors) {
@@ -65,7 +94,7 @@ class TestElections {
 	}
 
 	@Bean
-	RunningElections runningElections(Environment environment, ObjectProvider<StoreByHand> byHand) {
+	RunningElections runningElections(Environment environment, ObjectProvider<LocalStore> manual) {
 		List<String> leads = List.of(environment.getProperty("test.leads", String[].class, new String[0]));
 		Duration drainTimeout = DurationStyle.detectAndParse(environment.getProperty("test.drain-timeout", "10s"));
 		List<ElectionSettings> settings = Stream.of("default", "reports")
@@ -73,13 +102,13 @@ class TestElections {
 					drainTimeout, true))
 			.toList();
 		return new RunningElections(new DefaultLeaderElectors(settings,
-				(election) -> sessions(election, leads, byHand.getIfAvailable()), (event) -> {
+				(election) -> sessions(election, leads, manual.getIfAvailable()), (event) -> {
 				}));
 	}
 
-	private static ElectionStore sessions(ElectionSettings election, List<String> leads, @Nullable StoreByHand byHand) {
-		if (byHand != null) {
-			return byHand;
+	private static ElectionStore sessions(ElectionSettings election, List<String> leads, @Nullable LocalStore manual) {
+		if (manual != null) {
+			return manual;
 		}
 		return leads.contains(election.election()) ? LocalStore.always() : LocalStore.manual(false);
 	}
