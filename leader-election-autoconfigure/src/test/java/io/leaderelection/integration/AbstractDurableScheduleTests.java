@@ -34,6 +34,7 @@ import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.schedule.Claim;
@@ -44,6 +45,7 @@ import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.schedule.FireTime;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TestClock;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.Assertions;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -81,6 +83,8 @@ abstract class AbstractDurableScheduleTests {
 	static final String TABLE = "durable_nodes";
 
 	static final String JOB = "report";
+
+	static final String NIGHTLY = "0 0 2 * * *";
 
 	static final String DUE = "2026-05-02T02:00:00Z";
 
@@ -182,22 +186,32 @@ abstract class AbstractDurableScheduleTests {
 	static Class<?> job(Claim claim) {
 		return switch (claim) {
 			case IN_TRANSACTION -> InTransaction.class;
-			case BEFORE -> Before.class;
-			case AFTER -> After.class;
+			case BEFORE, AFTER -> job(NIGHTLY, durable().define("claim", claim));
 		};
+	}
+
+	static Class<?> job(String cron, AnnotationDescription.Builder... annotations) {
+		return job(new GeneratedJob().overriding(Job.class, "run"), cron, annotations);
+	}
+
+	static Class<?> job(GeneratedJob job, String cron, AnnotationDescription.Builder... annotations) {
+		return job.with(GeneratedJob.annotation(Scheduled.class).define("cron", cron).define("zone", "UTC"),
+				annotations);
+	}
+
+	static AnnotationDescription.Builder durable() {
+		return GeneratedJob.annotation(DurableSchedule.class).define("name", JOB);
 	}
 
 	/**
 	 * A job that writes its fire.
 	 */
-	abstract static class Job {
+	public static class Job {
 
 		@Autowired
 		private JdbcClient jdbc;
 
-		abstract void run();
-
-		void write() {
+		public void run() {
 			FireTime fire = FireTime.current();
 			this.jdbc.sql("INSERT INTO durable_run (fire, late) VALUES (?, ?)")
 				.params(fire.getNominalTime().toString(), fire.isCatchUp())
@@ -236,32 +250,8 @@ abstract class AbstractDurableScheduleTests {
 		@Transactional
 		@DurableSchedule(name = JOB)
 		@Scheduled(cron = "${report.cron:0 0 2 * * *}", zone = "UTC")
-		void run() {
-			write();
-		}
-
-	}
-
-	static class Before extends Job {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule(name = JOB, claim = Claim.BEFORE)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			write();
-		}
-
-	}
-
-	static class After extends Job {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule(name = JOB, claim = Claim.AFTER)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			write();
+		public void run() {
+			super.run();
 		}
 
 	}

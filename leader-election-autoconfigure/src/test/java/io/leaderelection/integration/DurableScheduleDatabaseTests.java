@@ -180,7 +180,7 @@ class DurableScheduleDatabaseTests extends AbstractDurableScheduleTests {
 		PostgreSqlServer crashing = this.nodes
 			.register(PostgreSqlServer.start("synchronous_commit=off", "wal_writer_delay=10s"));
 		crashing.execute("CREATE TABLE durable_run (id bigserial, fire text, late boolean)");
-		Nodes there = this.nodes.on(crashing).with(Before.class);
+		Nodes there = this.nodes.on(crashing).with(job(Claim.BEFORE));
 		LocalNode node = there.start().awaitLeader();
 		run(node);
 		crashing.execute("CHECKPOINT");

@@ -32,12 +32,13 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
 import io.leaderelection.LeadershipLostException;
-import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.MisfirePolicy;
 import io.leaderelection.testsupport.RoundTrips;
+import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -54,13 +55,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import org.springframework.scheduling.annotation.EnableScheduling;
-import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -90,21 +88,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		assertThat(record()).containsExactly("2026-05-02 02:00:00+00 0 0 2 * * * UTC completed");
 		assertThat(this.server.query("SELECT election || ' ' || job FROM %s_schedule".formatted(TABLE)))
 			.containsExactly(this.group + ":default " + JOB);
-	}
-
-	@Test
-	void failureRollsWorkAndClaimBack() {
-		LocalNode node = due(InTransaction.class);
-		hooks.add((fire) -> {
-			throw new IllegalStateException("no");
-		});
-		assertThatIllegalStateException().isThrownBy(() -> run(node)).withMessage("no");
-		assertThat(fires()).isEmpty();
-		assertThat(record())
-			.containsExactly("2026-05-01 12:00:00+00 0 0 2 * * * UTC failed: java.lang.IllegalStateException");
-		hooks.clear();
-		run(node);
-		assertThat(fires()).containsExactly(DUE + " late");
 	}
 
 	@ParameterizedTest
@@ -167,11 +150,13 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		assertThat(fires()).containsExactly(DUE);
 	}
 
-	@Test
-	void nodesWithClocksApartClaimEachFireOnce() {
+	@ParameterizedTest
+	@ValueSource(strings = { "advisory-lock", "table" })
+	void nodesWithClocksApartClaimEachFireOnce(String store) {
 		clock.set(DUE);
-		LocalNode ahead = start(EverySecond.class, "skew=2").awaitLeader();
-		LocalNode behind = start(EverySecond.class, "skew=-2");
+		Class<?> everySecond = job("* * * * * *", durable().define("misfire", MisfirePolicy.RUN_ALL));
+		LocalNode ahead = start(everySecond, "skew=2", "leader-election.store=" + store).awaitLeader();
+		LocalNode behind = start(everySecond, "skew=-2", "leader-election.store=" + store);
 		run(ahead);
 		for (int i = 0; i < 5; i++) {
 			clock.advance(Duration.ofSeconds(1));
@@ -192,41 +177,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		Instant begin = Instant.parse("2026-05-02T02:00:00Z");
 		assertThat(fires().stream().map((fire) -> fire.replace(" late", ""))).containsExactlyElementsOf(
 				IntStream.rangeClosed(3, 20).mapToObj((second) -> begin.plusSeconds(second).toString()).toList());
-	}
-
-	/**
-	 * With the ticks of real schedulers, while leadership moves between nodes whose
-	 * clocks are up to four seconds apart.
-	 */
-	@ParameterizedTest
-	@Tag("ring3")
-	@ValueSource(strings = { "advisory-lock", "table" })
-	void everySecondRunsOnceAndInOrder(String store) {
-		for (int skew : new int[] { 0, 2, -2 }) {
-			start(EverySecondByItself.class, "skew=" + skew, "real=true", "leader-election.store=" + store);
-		}
-		for (int move = 0; move < 6; move++) {
-			int before = fires().size();
-			Awaitility.await().until(() -> fires().size() >= before + 2);
-			this.nodes.awaitLeader().elector().resign().join();
-		}
-		int before = fires().size();
-		Awaitility.await().until(() -> fires().size() > before + 4);
-		List<Instant> fires = fires().stream().map((fire) -> Instant.parse(fire.replace(" late", ""))).toList();
-		assertThat(fires).containsExactlyElementsOf(
-				IntStream.range(0, fires.size()).mapToObj((second) -> fires.get(0).plusSeconds(second)).toList());
-	}
-
-	@Test
-	void fireIsCaughtUpOnGrantByTheTaskScheduler() {
-		LocalNode first = begin(InTransaction.class);
-		LocalNode second = start(Ticking.class);
-		clock.set("2026-05-03T02:30:00Z");
-		assertThat(fires()).isEmpty();
-		first.close();
-		second.awaitLeader();
-		awaitFires("2026-05-03T02:00:00Z late");
-		assertThat(status(second).missed()).isOne();
 	}
 
 	@Test
@@ -364,16 +314,22 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 	@Test
 	void severalTransactionManagersAreRefusedUnlessOneIsPrimaryOrNamed() {
 		assertRefused(() -> start(TwoManagers.class)).hasMessageContaining("several transaction managers");
-		LocalNode node = due(NamedManager.class, "report.manager=election", "report.timeout=20");
+		AnnotationDescription.Builder transactional = GeneratedJob.annotation(Transactional.class)
+			.define("transactionManager", "${report.manager}")
+			.define("timeoutString", "${report.timeout}");
+		LocalNode node = due(
+				job(new GeneratedJob().overriding(TwoManagers.class, "run"), NIGHTLY, durable(), transactional),
+				"report.manager=election", "report.timeout=20");
 		run(node);
 		assertThat(fires()).hasSize(1);
 	}
 
-	@Test
-	void transactionOfTheMethodMustJoin() {
-		for (Class<?> job : List.of(RequiresNew.class, Nested.class)) {
-			assertRefused(() -> start(job)).as(job.getName()).hasMessageContaining("does not join");
-		}
+	@ParameterizedTest
+	@EnumSource(names = { "REQUIRES_NEW", "NESTED" })
+	void transactionOfTheMethodMustJoin(Propagation propagation) {
+		Class<?> job = job(NIGHTLY, durable(),
+				GeneratedJob.annotation(Transactional.class).define("propagation", propagation));
+		assertRefused(() -> start(job)).hasMessageContaining("does not join");
 	}
 
 	@Test
@@ -433,17 +389,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		Thread.interrupted();
 	}
 
-	@Test
-	void callInATransactionIsRefused() {
-		LocalNode node = due(InTransaction.class);
-		TransactionTemplate caller = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
-		assertThatIllegalStateException().isThrownBy(() -> caller.executeWithoutResult((status) -> run(node)))
-			.withMessageContaining("must not be called in a transaction");
-		assertThat(fires()).isEmpty();
-		run(node);
-		assertThat(fires()).containsExactly(DUE);
-	}
-
 	/**
 	 * Otherwise a crash in the first run would move the begin of the job.
 	 */
@@ -481,48 +426,7 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		})).succeedsWithin(LIMIT);
 	}
 
-	static class EverySecond extends Job {
-
-		@Override
-		@LeaderOnly
-		@DurableSchedule(name = JOB, misfire = MisfirePolicy.RUN_ALL)
-		@Scheduled(cron = "* * * * * *", zone = "UTC")
-		void run() {
-			write();
-		}
-
-	}
-
-	@EnableScheduling
-	static class EverySecondByItself extends EverySecond {
-
-	}
-
-	static class RequiresNew extends Job {
-
-		@Override
-		@LeaderOnly
-		@Transactional(propagation = Propagation.REQUIRES_NEW)
-		@DurableSchedule(name = JOB)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-		}
-
-	}
-
-	static class Nested extends Job {
-
-		@Override
-		@LeaderOnly
-		@Transactional(propagation = Propagation.NESTED)
-		@DurableSchedule(name = JOB)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-		}
-
-	}
-
-	static class TwoManagers extends InTransaction {
+	public static class TwoManagers extends InTransaction {
 
 		@Bean
 		@Qualifier("election")
@@ -533,19 +437,6 @@ class DurableScheduleNodesTests extends AbstractDurableScheduleTests {
 		@Bean
 		static PlatformTransactionManager second() {
 			return new DataSourceTransactionManager(new DriverManagerDataSource("jdbc:postgresql://localhost:1/none"));
-		}
-
-	}
-
-	static class NamedManager extends TwoManagers {
-
-		@Override
-		@LeaderOnly
-		@Transactional(transactionManager = "${report.manager}", timeoutString = "${report.timeout}")
-		@DurableSchedule(name = JOB)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			write();
 		}
 
 	}

@@ -26,6 +26,7 @@ import java.util.List;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.schedule.Claim;
 import io.leaderelection.schedule.DurableSchedule;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -272,7 +273,7 @@ class DurableScheduleRecordTests extends AbstractDurableScheduleTests {
 
 	@Test
 	void lastFireThatIsSetBackDuringARunIsKept() {
-		LocalNode node = due(After.class);
+		LocalNode node = due(job(Claim.AFTER));
 		hooks.add((fire) -> {
 			hooks.clear();
 			this.server.execute("UPDATE %s SET last_fire = '2026-04-30T03:00:00Z'".formatted(RECORD));

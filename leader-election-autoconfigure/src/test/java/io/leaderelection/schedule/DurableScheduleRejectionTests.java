@@ -59,63 +59,38 @@ class DurableScheduleRejectionTests {
 	private final Class<?> named = new GeneratedJob().with(nightly().define("name", "report"));
 
 	static Stream<Arguments> applicationDoesNotStart() {
-		String notCron = "is not scheduled by cron expressions only";
-		return Stream
-			.of(rejected(new GeneratedJob().with(DurableSchedule.class), notCron, "Use @DurableSchedule(cron"),
-					rejected(OnInterface.class, notCron, "Use @DurableSchedule(cron"),
-					rejected(new GeneratedJob().with(LeaderOnly.class, DurableSchedule.class), notCron,
-							"or @Scheduled(cron"),
-					rejected(
-							new GeneratedJob().with(
-									durable(), GeneratedJob.annotation(Scheduled.class).define("fixedRate", 1000L)),
-							notCron, "or @Scheduled(cron"),
-					rejected(new GeneratedJob().with(durable(),
-							GeneratedJob.annotation(Scheduled.class).define("fixedDelayString", "1s")), notCron,
-							"or @Scheduled(cron"),
-					rejected(new GeneratedJob().with(nightly(),
-							GeneratedJob.annotation(Scheduled.class).define("fixedDelay", 1000L)), notCron,
-							"or @Scheduled(cron"),
-					rejected(new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class),
-							nightly().define("election", "reports")), "names its election, although @LeaderOnly does",
-							"Remove one"),
-					rejected(new GeneratedJob().with(nightly().define("attempts", 0)), "attempts = 0", "at least 1"),
-					rejected(new GeneratedJob().taking(String.class).with(nightly()), "has parameters",
-							"FireTime.current()"),
-					rejected(
-							new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class)
-								.define("runOnGrant", true), nightly()),
-							"also runs on every grant", "Remove runOnGrant"),
-					rejected(
-							new GeneratedJob().returning(int.class)
-								.with(GeneratedJob.annotation(LeaderOnly.class)
-									.define("policy", NotLeaderPolicy.REJECT), nightly()),
-							"returns int", "Return void"),
-					rejected(new GeneratedJob().returning(Mono.class).with(nightly()),
-							"returns reactor.core.publisher.Mono", "claim = BEFORE"),
-					rejected(new GeneratedJob().returning(CompletableFuture.class).with(nightly()),
-							"returns java.util.concurrent.CompletableFuture", "claim = BEFORE"),
-					rejected(
-							new GeneratedJob().returning(Object.class).with(nightly()), "returns java.lang.Object",
-							"claim = BEFORE"),
-					rejected(
-							new GeneratedJob().returning(Future.class).with(nightly().define("claim", Claim.AFTER)),
-							"returns java.util.concurrent.Future", "CompletableFuture"),
-					rejected(
-							new GeneratedJob()
-								.with(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 0)),
-							"limit = 0", "at least 1"),
-					rejected(new GeneratedJob().with(nightly().define("within", "0s")),
-							"which is not a positive duration", "PT6H"),
-					rejected(new GeneratedJob().with(nightly().define("within", "long")),
-							"which is not a positive duration", "PT6H"),
-					rejected(new GeneratedJob().with(nightly().define("name", "${missing}")), "cannot be resolved",
-							"Set the property"),
-					rejected(new GeneratedJob().with(durable().define("cron", "now and then")),
-							"a cron expression that is not valid", "Correct the attribute"),
-					rejected(new GeneratedJob().with(durable().define("cron", "0 0 0 30 2 *")),
-							"0 0 0 30 2 *', which never fires", "Correct the attribute"),
-					rejected(new GeneratedJob().with(nightly().define("zone", "Nowhere")),
-							"a cron expression that is not valid", "Correct the attribute"));
+		return Stream.of(notCron(job(durable()), "Use @DurableSchedule(cron"),
+				notCron(new GeneratedJob().overriding(Reports.class, "run").with(), "Use @DurableSchedule(cron"),
+				notCron(job(leaderOnly(), durable()), "or @Scheduled(cron"),
+				notCron(job(durable(), scheduled().define("fixedRate", 1000L)), "or @Scheduled(cron"),
+				notCron(job(durable(), scheduled().define("fixedDelayString", "1s")), "or @Scheduled(cron"),
+				notCron(job(nightly(), scheduled().define("fixedDelay", 1000L)), "or @Scheduled(cron"),
+				rejected(job(leaderOnly(), nightly().define("election", "reports")),
+						"names its election, although @LeaderOnly does", "Remove one"),
+				rejected(nightly().define("attempts", 0), "attempts = 0", "at least 1"),
+				rejected(new GeneratedJob().taking(String.class).with(nightly()), "has parameters",
+						"FireTime.current()"),
+				rejected(job(leaderOnly().define("runOnGrant", true), nightly()), "also runs on every grant",
+						"Remove runOnGrant"),
+				rejected(
+						new GeneratedJob().returning(int.class)
+							.with(leaderOnly().define("policy", NotLeaderPolicy.REJECT), nightly()),
+						"returns int", "Return void"),
+				rejectedResult(Mono.class, nightly(), "claim = BEFORE"),
+				rejectedResult(CompletableFuture.class, nightly(), "claim = BEFORE"),
+				rejectedResult(Object.class, nightly(), "claim = BEFORE"),
+				rejectedResult(Future.class, nightly().define("claim", Claim.AFTER), "CompletableFuture"),
+				rejected(nightly().define("misfire", MisfirePolicy.RUN_ALL).define("limit", 0), "limit = 0",
+						"at least 1"),
+				rejected(nightly().define("within", "0s"), "which is not a positive duration", "PT6H"),
+				rejected(nightly().define("within", "long"), "which is not a positive duration", "PT6H"),
+				rejected(nightly().define("name", "${missing}"), "cannot be resolved", "Set the property"),
+				rejected(durable().define("cron", "now and then"), "a cron expression that is not valid",
+						"Correct the attribute"),
+				rejected(durable().define("cron", "0 0 0 30 2 *"), "0 0 0 30 2 *', which never fires",
+						"Correct the attribute"),
+				rejected(nightly().define("zone", "Nowhere"), "a cron expression that is not valid",
+						"Correct the attribute"));
 	}
 
 	@ParameterizedTest
@@ -161,8 +136,7 @@ class DurableScheduleRejectionTests {
 	void sameNameInAnotherElection() {
 		this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true")
 			.withBean(this.named)
-			.withBean(new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class).define("value", "reports"),
-					nightly().define("name", "report")))
+			.withBean(job(leaderOnly().define("value", "reports"), nightly().define("name", "report")))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
@@ -197,22 +171,38 @@ class DurableScheduleRejectionTests {
 		return GeneratedJob.annotation(DurableSchedule.class);
 	}
 
+	private static AnnotationDescription.Builder leaderOnly() {
+		return GeneratedJob.annotation(LeaderOnly.class);
+	}
+
+	private static AnnotationDescription.Builder scheduled() {
+		return GeneratedJob.annotation(Scheduled.class);
+	}
+
+	private static Class<?> job(AnnotationDescription.Builder first, AnnotationDescription.Builder... others) {
+		return new GeneratedJob().with(first, others);
+	}
+
+	private static Arguments notCron(Class<?> type, String action) {
+		return rejected(type, "is not scheduled by cron expressions only", action);
+	}
+
+	private static Arguments rejectedResult(Class<?> result, AnnotationDescription.Builder annotation, String action) {
+		return rejected(new GeneratedJob().returning(result).with(annotation), "returns " + result.getName(), action);
+	}
+
+	private static Arguments rejected(AnnotationDescription.Builder annotation, String description, String action) {
+		return rejected(job(annotation), description, action);
+	}
+
 	private static Arguments rejected(Class<?> type, String description, String action) {
 		return Arguments.of(type, description, action);
 	}
 
-	interface Reports {
+	public interface Reports {
 
 		@DurableSchedule(cron = "0 0 2 * * *")
 		void run();
-
-	}
-
-	static class OnInterface implements Reports {
-
-		@Override
-		public void run() {
-		}
 
 	}
 

@@ -29,6 +29,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 import javax.sql.DataSource;
@@ -57,6 +59,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Answers;
 import reactor.core.publisher.Mono;
 
@@ -111,8 +114,6 @@ class DurableScheduleTests {
 
 	private static volatile boolean fails;
 
-	private static volatile Mono<String> result = Mono.empty();
-
 	private final TestClock clock = new TestClock("2026-05-01T12:00:00Z");
 
 	/** Without a task scheduler, so that nothing but the test calls a job. */
@@ -130,7 +131,6 @@ class DurableScheduleTests {
 	DurableScheduleTests() {
 		runs.clear();
 		fails = false;
-		result = Mono.empty();
 	}
 
 	@Test
@@ -166,18 +166,24 @@ class DurableScheduleTests {
 		assertThatIllegalStateException().isThrownBy(FireTime::current).withMessageContaining("no run");
 	}
 
-	@Test
-	void runsForTheNewestOfSeveralFires() {
-		this.calledByTest.withBean(Nightly.class).run((context) -> {
-			context.getBean(Nightly.class).run();
-			runNightly(context, "2026-05-04T09:00:00Z");
-			assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
-			assertThat(status(context).missed()).isEqualTo(2);
-			assertThat(status(context).caughtUp()).isOne();
-			assertThat(status(context).lastFire()).isEqualTo("2026-05-04T02:00:00Z");
-			assertThat(status(context).nextFire()).isEqualTo("2026-05-05T02:00:00Z");
-			assertThat(status(context).lag()).isZero();
-		});
+	/**
+	 * Without a limit of their age, and with the longest.
+	 */
+	@ParameterizedTest
+	@ValueSource(strings = { "", "9223372036854775807s" })
+	void runsForTheNewestOfSeveralFires(String within) {
+		this.calledByTest.withPropertyValues("leader-election.schedules.within=" + within)
+			.withBean(Nightly.class)
+			.run((context) -> {
+				context.getBean(Nightly.class).run();
+				runNightly(context, "2026-05-04T09:00:00Z");
+				assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
+				assertThat(status(context).missed()).isEqualTo(2);
+				assertThat(status(context).caughtUp()).isOne();
+				assertThat(status(context).lastFire()).isEqualTo("2026-05-04T02:00:00Z");
+				assertThat(status(context).nextFire()).isEqualTo("2026-05-05T02:00:00Z");
+				assertThat(status(context).lag()).isZero();
+			});
 	}
 
 	@Test
@@ -398,22 +404,17 @@ class DurableScheduleTests {
 		this.calledByTest
 			.withPropertyValues("leader-election.elections.reports.candidate=true",
 					"leader-election.elections.other.candidate=true")
-			.withBean(InReports.class)
+			.withUserConfiguration(
+					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+						.with(nightly().define("name", "class")),
+					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+						.with(nightly().define("name", "own").define("election", "other")),
+					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+						.with(Composed.class, LeaderOnly.class))
 			.run((context) -> assertThat(context.getBean(DurableSchedules.class).jobs())
 				.extracting(DurableJob::name, DurableJob::election)
 				.containsExactlyInAnyOrder(tuple("class", "reports"), tuple("own", "other"),
 						tuple("composed", "default")));
-	}
-
-	@Test
-	void ageOfAFireMayBeUnlimited() {
-		this.calledByTest.withPropertyValues("leader-election.schedules.within=9223372036854775807s")
-			.withBean(Nightly.class)
-			.run((context) -> {
-				context.getBean(Nightly.class).run();
-				runNightly(context, "2026-05-04T09:00:00Z");
-				assertThat(runs).containsExactly("2026-05-04T02:00:00Z catches up 2");
-			});
 	}
 
 	@Test
@@ -554,19 +555,23 @@ class DurableScheduleTests {
 
 	@Test
 	void completionOfTheStageIsTheEnd() {
-		this.calledByTest.withBean(Stage.class).run((context) -> {
-			Stage job = context.getBean(Stage.class);
-			assertThat(job.run()).isCompletedWithValue(null);
+		Class<?> stage = new GeneratedJob().returning(CompletableFuture.class).doing(() -> {
+			run();
+			return new CompletableFuture<>();
+		}).with(nightly().define("claim", Claim.AFTER));
+		this.calledByTest.withBean("job", stage).run((context) -> {
+			Supplier<CompletableFuture<String>> job = () -> runGenerated(context);
+			assertThat(job.get()).isCompletedWithValue(null);
 			this.clock.set("2026-05-02T02:00:00Z");
-			CompletableFuture<String> first = job.run();
+			CompletableFuture<String> first = job.get();
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-01T12:00:00Z");
-			assertThat(job.run()).isCompletedWithValue(null);
+			assertThat(job.get()).isCompletedWithValue(null);
 			first.completeExceptionally(new IllegalStateException());
-			CompletableFuture<String> second = job.run();
+			CompletableFuture<String> second = job.get();
 			assertThat(runs).hasSize(2);
 			second.complete("done");
 			assertThat(status(context).lastFire()).isEqualTo("2026-05-02T02:00:00Z");
-			assertThat(job.run()).isCompletedWithValue(null);
+			assertThat(job.get()).isCompletedWithValue(null);
 			assertThat(runs).hasSize(2);
 			assertThat(elector(context).status().workInFlight()).isZero();
 		});
@@ -574,17 +579,22 @@ class DurableScheduleTests {
 
 	@Test
 	void endOfThePublisherIsTheEnd() {
-		this.calledByTest.withBean(Publisher.class).run((context) -> {
-			Publisher job = context.getBean(Publisher.class);
-			assertThat(job.run().blockOptional()).isEmpty();
+		AtomicReference<Mono<String>> result = new AtomicReference<>(Mono.empty());
+		Class<?> publisher = new GeneratedJob().returning(Mono.class).doing(() -> {
+			run();
+			return result.get();
+		}).with(nightly().define("claim", Claim.AFTER));
+		this.calledByTest.withBean("job", publisher).run((context) -> {
+			Supplier<Mono<String>> job = () -> runGenerated(context);
+			assertThat(job.get().blockOptional()).isEmpty();
 			this.clock.set("2026-05-02T02:00:00Z");
-			result = Mono.error(new IllegalStateException("no"));
-			assertThatIllegalStateException().isThrownBy(() -> job.run().block()).withMessage("no");
-			result = Mono.never();
-			job.run().subscribe().dispose();
+			result.set(Mono.error(new IllegalStateException("no")));
+			assertThatIllegalStateException().isThrownBy(() -> job.get().block()).withMessage("no");
+			result.set(Mono.never());
+			job.get().subscribe().dispose();
 			await().until(() -> status(context).failed() == 2);
-			result = Mono.just("done");
-			Mono<String> mono = job.run();
+			result.set(Mono.just("done"));
+			Mono<String> mono = job.get();
 			assertThat(mono.block()).isEqualTo("done");
 			assertThat(mono.blockOptional()).isEmpty();
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z", "2026-05-02T02:00:00Z catches up 0",
@@ -594,14 +604,18 @@ class DurableScheduleTests {
 
 	@Test
 	void asynchronousMethodClaimsOnItsOwnThread() {
-		this.scheduled.withUserConfiguration(AsyncConfiguration.class).withBean(AsyncJob.class).run((context) -> {
+		Class<?> job = new GeneratedJob().inClassWith(EnableAsync.class)
+			.doing(DurableScheduleTests::run)
+			.with(nightly(), GeneratedJob.annotation(Async.class));
+		this.scheduled.withUserConfiguration(job).run((context) -> {
+			Runnable call = () -> ReflectionTestUtils.invokeMethod(context.getBean(job), "run");
 			awaitBegin(context);
 			this.clock.set("2026-05-02T02:00:00Z");
-			context.getBean(AsyncJob.class).run();
+			call.run();
 			await().until(() -> runs.size() == 1);
-			InvocationCounts counts = elector(context).statistics().invocations("DurableScheduleTests.AsyncJob.run");
+			InvocationCounts counts = elector(context).statistics().invocations(job.getSimpleName() + ".run");
 			long skipped = counts.get(Outcome.SKIPPED);
-			context.getBean(AsyncJob.class).run();
+			call.run();
 			await().until(() -> counts.get(Outcome.SKIPPED) > skipped);
 			assertThat(runs).containsExactly("2026-05-02T02:00:00Z");
 		});
@@ -631,8 +645,12 @@ class DurableScheduleTests {
 		context.getBean(Nightly.class).run();
 	}
 
-	private static void runGenerated(ApplicationContext context) {
-		ReflectionTestUtils.invokeMethod(context.getBean("job"), "run");
+	private static <T> @Nullable T runGenerated(ApplicationContext context) {
+		return ReflectionTestUtils.invokeMethod(context.getBean("job"), "run");
+	}
+
+	private static AnnotationDescription.Builder leaderOnly() {
+		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	private static AnnotationDescription.Builder nightly() {
@@ -694,12 +712,6 @@ class DurableScheduleTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAsync
-	static class AsyncConfiguration {
-
-	}
-
 	static class Moved {
 
 		@DurableSchedule(cron = "0 0 2 * * *", claim = Claim.AFTER)
@@ -754,24 +766,6 @@ class DurableScheduleTests {
 
 	}
 
-	@LeaderOnly("reports")
-	static class InReports {
-
-		@DurableSchedule(name = "class", cron = "0 0 2 * * *")
-		void ofClass() {
-		}
-
-		@DurableSchedule(name = "own", cron = "0 0 2 * * *", election = "other")
-		void own() {
-		}
-
-		@Composed
-		@LeaderOnly
-		void composed() {
-		}
-
-	}
-
 	@LeaderOnly
 	static class Several {
 
@@ -782,42 +776,6 @@ class DurableScheduleTests {
 		Optional<String> run() {
 			DurableScheduleTests.run();
 			return Optional.of("done");
-		}
-
-	}
-
-	static class Stage {
-
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.AFTER)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		CompletableFuture<String> run() {
-			DurableScheduleTests.run();
-			return new CompletableFuture<>();
-		}
-
-	}
-
-	static class Publisher {
-
-		@LeaderOnly
-		@DurableSchedule(claim = Claim.AFTER)
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		Mono<String> run() {
-			DurableScheduleTests.run();
-			return result;
-		}
-
-	}
-
-	static class AsyncJob {
-
-		@Async
-		@LeaderOnly
-		@DurableSchedule
-		@Scheduled(cron = "0 0 2 * * *", zone = "UTC")
-		void run() {
-			DurableScheduleTests.run();
 		}
 
 	}

@@ -79,7 +79,7 @@ class DurableScheduleJpaTests {
 
 	@Test
 	void claimAndFlushCommitTogether() throws Exception {
-		try (ConfigurableApplicationContext context = start(JobConfiguration.class)) {
+		try (ConfigurableApplicationContext context = start(ClockConfiguration.class, Job.class)) {
 			Job job = context.getBean(Job.class);
 			job.run();
 			clock.set("2026-05-02T02:00:00Z");
@@ -98,7 +98,7 @@ class DurableScheduleJpaTests {
 	 */
 	@Test
 	void secondTransactionManagerOnTheSameDataSourceFailsTheRun() throws Exception {
-		try (ConfigurableApplicationContext context = start(TwoManagers.class)) {
+		try (ConfigurableApplicationContext context = start(ClockConfiguration.class, TwoManagersJob.class)) {
 			TwoManagersJob job = context.getBean(TwoManagersJob.class);
 			job.run();
 			clock.set("2026-05-02T02:00:00Z");
@@ -115,17 +115,17 @@ class DurableScheduleJpaTests {
 	 */
 	@Test
 	void transactionWithoutAJdbcConnectionIsRefused() throws Exception {
-		try (ConfigurableApplicationContext context = start(WithoutConnection.class)) {
+		try (ConfigurableApplicationContext context = start(WithoutConnection.class, Job.class)) {
 			assertThatIllegalStateException().isThrownBy(context.getBean(Job.class)::run)
 				.withMessageContaining("have no JDBC connection");
 			assertThat(server.query("SELECT job FROM durable_jpa_schedule")).isEmpty();
 		}
 	}
 
-	private static ConfigurableApplicationContext start(Class<?> configuration) throws InterruptedException {
-		ConfigurableApplicationContext context = FencedApplication.start(server, configuration,
-				"leader-election.table-name=durable_jpa", "leader-election.initialize-schema=always",
-				"leader-election.schedules.max-clock-skew=36500d");
+	private static ConfigurableApplicationContext start(Class<?>... sources) throws InterruptedException {
+		ConfigurableApplicationContext context = FencedApplication.start(server,
+				(application) -> application.sources(sources), "leader-election.table-name=durable_jpa",
+				"leader-election.initialize-schema=always", "leader-election.schedules.max-clock-skew=36500d");
 		assertThat(context.getBean(LeaderElector.class).awaitLeadership(FencedApplication.LEASE.multipliedBy(10)))
 			.isTrue();
 		return context;
@@ -190,27 +190,7 @@ class DurableScheduleJpaTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class TwoManagers extends ClockConfiguration {
-
-		@Bean
-		TwoManagersJob job(DataSource dataSource) {
-			return new TwoManagersJob(dataSource);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class JobConfiguration extends ClockConfiguration {
-
-		@Bean
-		Job job(EntityManagerFactory factory) {
-			return new Job(factory);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class WithoutConnection extends JobConfiguration {
+	static class WithoutConnection extends ClockConfiguration {
 
 		@Bean
 		@Override
