@@ -54,23 +54,29 @@ public final class LocalNode implements AutoCloseable {
 	private final List<Seen> events = new CopyOnWriteArrayList<>();
 
 	LocalNode(PostgreSqlServer server, List<Class<?>> sources, List<String> properties) {
-		Map<String, String> all = new LinkedHashMap<>();
+		this.context = run(
+				new SpringApplicationBuilder(sources.toArray(Class<?>[]::new)).listeners(ApplicationListener
+					.<LeadershipEvent>forPayload((event) -> this.events.add(new Seen(System.nanoTime(), event)))),
+				server, properties);
+		this.electors = bean(DefaultLeaderElectors.class);
+	}
+
+	/**
+	 * Run an application on a server, with properties of which the last counts.
+	 */
+	public static ConfigurableApplicationContext run(SpringApplicationBuilder application, PostgreSqlServer server,
+			List<String> properties) {
+		Map<String, String> arguments = new LinkedHashMap<>();
 		Stream
 			.concat(Stream.of("spring.application.name=test", "leader-election.lease-duration=5s",
 					"spring.datasource.url=" + server.jdbcUrl(), "spring.datasource.username=" + server.username(),
 					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
 					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), properties.stream())
 			.map((property) -> property.split("=", 2))
-			.forEach((property) -> all.put(property[0], property[1]));
-		this.context = new SpringApplicationBuilder(sources.toArray(Class<?>[]::new)).web(WebApplicationType.NONE)
-			.listeners(ApplicationListener
-				.<LeadershipEvent>forPayload((event) -> this.events.add(new Seen(System.nanoTime(), event))))
+			.forEach((property) -> arguments.put(property[0], "--" + property[0] + "=" + property[1]));
+		return application.web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
-			.run(all.entrySet()
-				.stream()
-				.map((property) -> "--" + property.getKey() + "=" + property.getValue())
-				.toArray(String[]::new));
-		this.electors = bean(DefaultLeaderElectors.class);
+			.run(arguments.values().toArray(String[]::new));
 	}
 
 	public ConfigurableApplicationContext context() {

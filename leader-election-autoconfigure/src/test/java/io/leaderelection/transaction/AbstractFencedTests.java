@@ -88,6 +88,14 @@ abstract class AbstractFencedTests {
 			.isTrue();
 	}
 
+	/**
+	 * Verify that nothing is written by work whose term ends.
+	 */
+	static void assertUndone(ThrowingCallable work) {
+		assertRefused(work);
+		assertThat(rows()).isZero();
+	}
+
 	static void assertRefused(ThrowingCallable work) {
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(work);
 	}

@@ -68,13 +68,6 @@ class ExplicitFenceTests extends AbstractFencedTests {
 	}
 
 	@Test
-	void commitsWhileTheTermLasts() throws SQLException {
-		leadership().fence(this.connection);
-		this.connection.commit();
-		assertThat(rows()).isOne();
-	}
-
-	@Test
 	void isRefusedAfterTheTerm() throws SQLException {
 		Leadership leadership = leadership();
 		loseTerm();

@@ -17,8 +17,6 @@
 package io.leaderelection.transaction;
 
 import java.time.Duration;
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -32,10 +30,10 @@ import io.leaderelection.autoconfigure.health.LeadershipHealthContributorAutoCon
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
+import io.leaderelection.integration.LocalNode;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 
-import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -65,24 +63,11 @@ final class FencedApplication {
 
 	static ConfigurableApplicationContext start(PostgreSqlServer server,
 			UnaryOperator<SpringApplicationBuilder> customizer, String... properties) {
-		Map<String, String> arguments = new LinkedHashMap<>();
-		Stream
-			.concat(Stream.of("spring.application.name=fenced-" + UUID.randomUUID(),
-					"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
-					"leader-election.drain-timeout=1s", "spring.datasource.url=" + server.jdbcUrl(),
-					"spring.datasource.username=" + server.username(),
-					"spring.datasource.password=" + server.password(), "spring.datasource.hikari.minimum-idle=0",
-					"spring.main.banner-mode=off", "spring.main.log-startup-info=false"), Stream.of(properties))
-			.map((property) -> property.split("=", 2))
-			.forEach((property) -> arguments.put(property[0], property[1]));
-		SpringApplicationBuilder application = new SpringApplicationBuilder(Application.class)
-			.web(WebApplicationType.NONE)
-			.registerShutdownHook(false);
-		return customizer.apply(application)
-			.run(arguments.entrySet()
-				.stream()
-				.map((argument) -> "--" + argument.getKey() + "=" + argument.getValue())
-				.toArray(String[]::new));
+		return LocalNode.run(customizer.apply(new SpringApplicationBuilder(Application.class)), server,
+				Stream.concat(Stream.of("spring.application.name=fenced-" + UUID.randomUUID(),
+						"leader-election.lease-duration=" + LEASE, "leader-election.takeover-delay=0",
+						"leader-election.drain-timeout=1s"), Stream.of(properties))
+					.toList());
 	}
 
 	/**

@@ -35,6 +35,7 @@ import io.leaderelection.autoconfigure.health.LeadershipHealthIndicator;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,6 +53,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -59,6 +61,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.dao.DataAccessException;
+import org.springframework.integration.transaction.PseudoTransactionManager;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -73,7 +76,6 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionTimedOutException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -158,14 +160,6 @@ class FencingCoverageTests {
 	}
 
 	@Test
-	void sameDatabaseIsEnoughWhereFencingIsRequired() {
-		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=required")) {
-			assertThat(context.getBean(TransactionFencing.class).coverage())
-				.containsOnly(Map.entry("transactionManager", Coverage.FENCED), Map.entry("second", Coverage.FENCED));
-		}
-	}
-
-	@Test
 	void routedTransactionsAreInspectedOneByOne() {
 		AtomicReference<String> database = new AtomicReference<>("other_database");
 		try (ConfigurableApplicationContext context = start(routed(database))) {
@@ -199,8 +193,7 @@ class FencingCoverageTests {
 	@Test
 	void reactiveTransactionsAreNotFencedAndSaidSo(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start(reactive())) {
-			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("reactive",
-					Coverage.REACTIVE);
+			assertThat(coverage(context)).containsEntry("reactive", Coverage.REACTIVE);
 			assertThat(output).contains("Transactions of 'reactive' in leader work are not fenced: reactive");
 		}
 	}
@@ -224,25 +217,24 @@ class FencingCoverageTests {
 
 	@Test
 	void transactionManagerOfAParentContextIsNotFencedAndSaidSo() {
-		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(ParentContext.class);
-				ConfigurableApplicationContext context = FencedApplication.start(server,
-						(application) -> application.parent(parent))) {
-			assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("ofParent",
-					Coverage.NOT_REGISTERED);
-		}
+		child(null, manager("ofParent", () -> dataSource(server.database())), (parent) -> {
+			try (ConfigurableApplicationContext context = FencedApplication.start(server,
+					(application) -> application.parent(parent))) {
+				assertThat(coverage(context)).containsEntry("ofParent", Coverage.NOT_REGISTERED);
+			}
+		});
 	}
 
 	@Test
 	void transactionManagerOfAChildContextIsFenced() {
-		TransactionFencing fencing = shared.getBean(TransactionFencing.class);
 		String name = "ofParent of "
 				+ child(shared, manager("ofParent", () -> dataSource(server.database())), (context) -> {
 					assertFenced(context, "ofParent");
 					awaitLeader(context);
 					insert(context, "ofParent");
-					assertThat(fencing.coverage()).containsEntry("ofParent of " + context.getId(), Coverage.FENCED);
+					assertThat(coverage(shared)).containsEntry("ofParent of " + context.getId(), Coverage.FENCED);
 				});
-		assertThat(fencing.coverage()).doesNotContainKey(name);
+		assertThat(coverage(shared)).doesNotContainKey(name);
 		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=required")) {
 			assertThatExceptionOfType(InvalidUsageException.class)
 				.isThrownBy(() -> child(context, reactive(), (child) -> {
@@ -262,7 +254,7 @@ class FencingCoverageTests {
 		}
 	}
 
-	private static String child(ConfigurableApplicationContext parent, Consumer<GenericApplicationContext> beans,
+	private static String child(@Nullable ApplicationContext parent, Consumer<GenericApplicationContext> beans,
 			Consumer<ConfigurableApplicationContext> test) {
 		try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
 			context.setParent(parent);
@@ -425,12 +417,11 @@ class FencingCoverageTests {
 	@Test
 	void listenersThatAreReplacedAreNotReportedAsFencedAndRegisteredAgain(CapturedOutput output) {
 		shared.getBean("second", DataSourceTransactionManager.class).setTransactionExecutionListeners(List.of());
-		assertThat(shared.getBean(TransactionFencing.class).coverage()).containsEntry("second",
-				Coverage.NOT_REGISTERED);
+		assertThat(coverage(shared)).containsEntry("second", Coverage.NOT_REGISTERED);
 		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> insertLate(shared, "second"));
 		assertThat(output)
 			.containsOnlyOnce("The application has replaced the transaction execution listeners of 'second'");
-		assertThat(shared.getBean(TransactionFencing.class).coverage()).containsEntry("second", Coverage.FENCED);
+		assertThat(coverage(shared)).containsEntry("second", Coverage.FENCED);
 	}
 
 	@Test
@@ -507,12 +498,9 @@ class FencingCoverageTests {
 			proxy.refuse();
 			try (ConfigurableApplicationContext context = FencedApplication.start(server, with(secondManager()),
 					"spring.datasource.url=" + server.jdbcUrl(proxy.port()))) {
-				assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry("transactionManager",
-						Coverage.UNKNOWN);
+				assertThat(coverage(context)).containsEntry("transactionManager", Coverage.UNKNOWN);
 				proxy.heal();
-				Awaitility.await()
-					.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage())
-						.containsEntry("transactionManager", Coverage.FENCED));
+				awaitCoverage(context, "transactionManager", Coverage.FENCED);
 			}
 		}
 	}
@@ -520,7 +508,7 @@ class FencingCoverageTests {
 	@Test
 	void nothingIsFencedWhereFencingIsOff() {
 		try (ConfigurableApplicationContext context = start(secondManager(), "leader-election.fencing=off")) {
-			assertThat(context.getBean(TransactionFencing.class).coverage()).isEmpty();
+			assertThat(coverage(context)).isEmpty();
 			assertThat(health(context)).doesNotContainKey("fencing");
 			insertLate(context, "second");
 			assertThat(rows()).isOne();
@@ -615,14 +603,15 @@ class FencingCoverageTests {
 	}
 
 	private static void awaitCoverage(ConfigurableApplicationContext context, String manager, Coverage expected) {
-		Awaitility.await()
-			.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage()).containsEntry(manager,
-					expected));
+		Awaitility.await().untilAsserted(() -> assertThat(coverage(context)).containsEntry(manager, expected));
 	}
 
 	private static void awaitCoverage(ConfigurableApplicationContext context, Map<String, Coverage> expected) {
-		Awaitility.await()
-			.untilAsserted(() -> assertThat(context.getBean(TransactionFencing.class).coverage()).isEqualTo(expected));
+		Awaitility.await().untilAsserted(() -> assertThat(coverage(context)).isEqualTo(expected));
+	}
+
+	private static Map<String, Coverage> coverage(ConfigurableApplicationContext context) {
+		return context.getBean(TransactionFencing.class).coverage();
 	}
 
 	private static Map<String, Object> health(ConfigurableApplicationContext context) {
@@ -715,7 +704,7 @@ class FencingCoverageTests {
 
 	}
 
-	static class Unbound extends AbstractPlatformTransactionManager implements ResourceTransactionManager {
+	static class Unbound extends PseudoTransactionManager implements ResourceTransactionManager {
 
 		private final DataSource dataSource;
 
@@ -729,11 +718,6 @@ class FencingCoverageTests {
 		}
 
 		@Override
-		protected Object doGetTransaction() {
-			return this;
-		}
-
-		@Override
 		protected void doBegin(Object transaction, TransactionDefinition definition) {
 			TransactionSynchronizationManager.bindResource(this.dataSource, new ResourceHolderSupport() {
 			});
@@ -742,24 +726,6 @@ class FencingCoverageTests {
 		@Override
 		protected void doCleanupAfterCompletion(Object transaction) {
 			TransactionSynchronizationManager.unbindResource(this.dataSource);
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class ParentContext {
-
-		@Bean
-		DataSourceTransactionManager ofParent() {
-			return new DataSourceTransactionManager(dataSource(server.database()));
 		}
 
 	}
