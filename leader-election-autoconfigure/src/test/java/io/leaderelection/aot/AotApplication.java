@@ -16,8 +16,11 @@
 
 package io.leaderelection.aot;
 
+import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.LeaderElector;
@@ -77,8 +80,9 @@ public class AotApplication {
 		Consumer consumer = context.getBean(Consumer.class);
 		SmartLifecycle pollers = context.getBean("pollers", SmartLifecycle.class);
 		Awaitility.await()
-			.until(() -> jobs.runs() > 1 && jobs.grants() > 0 && jobs.subscriptions() > 0 && jobs.fires() > 0
-					&& consumer.isRunning() && pollers.isRunning() && reports.elector().isLeader());
+			.until(() -> jobs.calls("write") > 1 && jobs.calls("granted") > 0 && jobs.calls("subscribe") > 0
+					&& jobs.calls("fire") > 0 && consumer.isRunning() && pollers.isRunning()
+					&& reports.elector().isLeader());
 		seen.put("aot", AotDetector.useGeneratedArtifacts()
 				&& !context.getBeanFactory().containsBeanDefinition(ConfigurationClassPostProcessor.class.getName()));
 		seen.put("primary", context.getBean(LeaderElector.class).getElection());
@@ -99,7 +103,7 @@ public class AotApplication {
 					.value());
 		electors.getDefault().resign();
 		Awaitility.await().until(() -> consumer.stops() > 0);
-		Awaitility.await().until(() -> jobs.grants() > 1 && consumer.isRunning());
+		Awaitility.await().until(() -> jobs.calls("granted") > 1 && consumer.isRunning());
 		context.close();
 		seen.put("stopped", !consumer.isRunning() && !pollers.isRunning());
 	}
@@ -115,13 +119,7 @@ public class AotApplication {
 
 	static class Jobs {
 
-		private final AtomicInteger runs = new AtomicInteger();
-
-		private final AtomicInteger grants = new AtomicInteger();
-
-		private final AtomicInteger subscriptions = new AtomicInteger();
-
-		private final AtomicInteger fires = new AtomicInteger();
+		private final List<String> calls = new CopyOnWriteArrayList<>();
 
 		private final JdbcTemplate jdbc;
 
@@ -134,18 +132,18 @@ public class AotApplication {
 		@Transactional
 		void write() {
 			this.jdbc.queryForObject("SELECT pg_current_xact_id()::text", String.class);
-			this.runs.incrementAndGet();
+			this.calls.add("write");
 		}
 
 		@LeaderOnly(runOnGrant = true)
 		void granted() {
-			this.grants.incrementAndGet();
+			this.calls.add("granted");
 		}
 
 		@LeaderOnly
 		@Scheduled(fixedDelay = 100)
 		Mono<Void> subscribe() {
-			return Mono.fromRunnable(this.subscriptions::incrementAndGet);
+			return Mono.just("subscribe").doOnNext(this.calls::add).then();
 		}
 
 		@LeaderOnly
@@ -153,23 +151,11 @@ public class AotApplication {
 		@Scheduled(cron = "* * * * * *")
 		void fire() {
 			FireTime.current();
-			this.fires.incrementAndGet();
+			this.calls.add("fire");
 		}
 
-		int fires() {
-			return this.fires.get();
-		}
-
-		int runs() {
-			return this.runs.get();
-		}
-
-		int grants() {
-			return this.grants.get();
-		}
-
-		int subscriptions() {
-			return this.subscriptions.get();
+		int calls(String method) {
+			return Collections.frequency(this.calls, method);
 		}
 
 	}

@@ -16,6 +16,7 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.net.URL;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -33,7 +34,6 @@ import com.zaxxer.hikari.util.Credentials;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Datasource;
 import org.apache.commons.dbcp2.BasicDataSource;
-import org.assertj.core.api.ThrowableAssertAlternative;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,8 +45,9 @@ import org.junit.jupiter.params.provider.NullSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.AutowireCandidateQualifier;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
@@ -177,7 +178,7 @@ class ElectionConnectionSourceTests {
 	@NullSource
 	@ValueSource(strings = URL)
 	void dedicatedPoolIsDerivedFrom(@Nullable String url) throws SQLException {
-		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class,
+		ElectionConnectionSource source = source(dedicated(hikari("jdbc:notes:postgresql://dedicated/db")),
 				new Datasource(url, "other", "other-secret"));
 		source.check();
 		source.connect(NO_SETTINGS);
@@ -186,11 +187,11 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void dedicatedDataSourceThatIsNoPoolIsAsked() throws SQLException {
-		ElectionConnectionSource source = source(DedicatedMockConfiguration.class, NONE);
+		DataSource dataSource = mock();
+		ElectionConnectionSource source = source(dedicated(dataSource), NONE);
 		source.check();
 		Properties settings = new Properties();
 		settings.setProperty("socketTimeout", "7");
-		DataSource dataSource = this.context.getBean("electionDataSource", DataSource.class);
 		given(dataSource.getConnection()).willReturn(this.driver.connection);
 		assertThat(source.connect(settings)).isNotNull();
 		source.connect(settings);
@@ -230,7 +231,7 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void poolLendsNextToADedicatedDataSource() throws Exception {
-		ElectionConnectionSource source = source(DedicatedPoolConfiguration.class, NONE);
+		ElectionConnectionSource source = source(dedicated(hikari("jdbc:notes:postgresql://dedicated/db")), NONE);
 		assertLendsNothing(source);
 		HikariDataSource pool = this.context.getBean("dataSource", HikariDataSource.class);
 		pool.getConnection().close();
@@ -298,51 +299,38 @@ class ElectionConnectionSourceTests {
 
 	@Test
 	void refusesWithoutDataSource() {
-		refused(source((context) -> {
-		}, NONE)).satisfies((ex) -> {
-			assertThat(ex).hasMessageContaining("the application has no DataSource");
-			assertThat(ex.getAction()).contains("spring.datasource.url", "leader-election.datasource.url",
-					"leader-election.mode=always");
-		});
+		assertRefused(source((context) -> {
+		}, NONE), "the application has no DataSource", "spring.datasource.url", "leader-election.datasource.url",
+				"leader-election.mode=always");
 	}
 
 	@Test
 	void refusesSeveralDataSourcesWithoutPrimary() {
-		refused(source(this::registerSeveral, NONE)).satisfies((ex) -> {
-			assertThat(ex).hasMessageContaining("cannot determine which of 2 DataSource beans");
-			assertThat(ex.getAction()).contains("@LeaderElectionDataSource");
-		});
+		assertRefused(source(this::registerSeveral, NONE), "cannot determine which of 2 DataSource beans",
+				"@LeaderElectionDataSource");
 	}
 
 	@Test
 	void refusesOtherDatabases() {
-		refused(source(hikari("jdbc:mysql://u:p@host/db?password=x"))).satisfies((ex) -> {
-			assertThat(ex.getDescription())
-				.isEqualTo("The application's DataSource points to jdbc:mysql:(hidden), but elections are held on "
-						+ "PostgreSQL only.");
-			assertThat(ex.getAction()).contains("leader-election.datasource.url").contains("mode=always");
-		});
-		refused(source(hikari(URL), new Datasource("jdbc:h2:mem:x", null, null))).satisfies(
-				(ex) -> assertThat(ex).hasMessageStartingWith("leader-election.datasource.url points to jdbc:h2"));
+		assertRefused(source(hikari("jdbc:mysql://u:p@host/db?password=x")),
+				"The application's DataSource points to jdbc:mysql:(hidden), but elections are held on PostgreSQL only.",
+				"leader-election.datasource.url", "mode=always");
+		assertRefused(source(hikari(URL), new Datasource("jdbc:h2:mem:x", null, null)),
+				"leader-election.datasource.url points to jdbc:h2", "mode=always");
 	}
 
 	@Test
 	void refusesHikariWithoutUrl() {
-		refused(source(new HikariDataSource())).satisfies((ex) -> {
-			assertThat(ex).hasMessageContaining("The application's DataSource (com.zaxxer.hikari.HikariDataSource)")
-				.hasMessageContaining("does not expose how it connects");
-			assertThat(ex.getAction()).contains("leader-election.datasource.url", "@LeaderElectionDataSource");
-		});
+		assertRefused(source(new HikariDataSource()),
+				"The application's DataSource (com.zaxxer.hikari.HikariDataSource) does not expose how it connects",
+				"leader-election.datasource.url", "@LeaderElectionDataSource");
 	}
 
 	@Test
 	void refusesUrlThatNoDriverKnows() {
-		refused(source(hikari(URL), new Datasource("jdbc:unheard:postgresql://h/db?password=x", null, null)))
-			.satisfies((ex) -> {
-				assertThat(ex).hasMessageContaining("no JDBC driver")
-					.hasMessageContaining("jdbc:unheard:postgresql://h/db.");
-				assertThat(ex.getAction()).contains("org.postgresql:postgresql");
-			});
+		Datasource unheard = new Datasource("jdbc:unheard:postgresql://h/db?password=x", null, null);
+		assertRefused(source(hikari(URL), unheard), "no JDBC driver", "org.postgresql:postgresql");
+		assertRefused(source(hikari(URL), unheard), "jdbc:unheard:postgresql://h/db.", "org.postgresql:postgresql");
 	}
 
 	@Test
@@ -352,8 +340,10 @@ class ElectionConnectionSourceTests {
 			.withMessageContaining("does not expose how it connects");
 	}
 
-	private static ThrowableAssertAlternative<InvalidUsageException> refused(ElectionConnectionSource source) {
-		return assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(source::check);
+	private static void assertRefused(ElectionConnectionSource source, String description, String... actions) {
+		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(source::check)
+			.withMessageContaining(description)
+			.satisfies((ex) -> assertThat(ex.getAction()).contains(actions));
 	}
 
 	private void assertConnected(String url, String username, String password) {
@@ -396,8 +386,18 @@ class ElectionConnectionSourceTests {
 		return source((context) -> context.registerBean("dataSource", DataSource.class, () -> dataSource), properties);
 	}
 
-	private ElectionConnectionSource source(Class<?> configuration, Datasource properties) {
-		return source((context) -> context.register(configuration), properties);
+	/**
+	 * Beside a pool of the application.
+	 */
+	private static Consumer<AnnotationConfigApplicationContext> dedicated(DataSource dataSource) {
+		return (context) -> {
+			context.registerBean("dataSource", DataSource.class, () -> hikari("jdbc:notes:postgresql://app/db"));
+			context.registerBean("electionDataSource", DataSource.class, () -> dataSource, (definition) -> {
+				((AbstractBeanDefinition) definition).setDefaultCandidate(false);
+				((AbstractBeanDefinition) definition)
+					.addQualifier(new AutowireCandidateQualifier(LeaderElectionDataSource.class));
+			});
+		};
 	}
 
 	private ElectionConnectionSource source(Consumer<AnnotationConfigApplicationContext> beans, Datasource properties) {
@@ -419,32 +419,6 @@ class ElectionConnectionSourceTests {
 
 	record Providers(@LeaderElectionDataSource ObjectProvider<DataSource> dedicated,
 			ObjectProvider<DataSource> dataSources) {
-	}
-
-	static class DedicatedPoolConfiguration {
-
-		@Bean
-		DataSource dataSource() {
-			return hikari("jdbc:notes:postgresql://app/db");
-		}
-
-		@Bean(defaultCandidate = false)
-		@LeaderElectionDataSource
-		DataSource electionDataSource() {
-			return hikari("jdbc:notes:postgresql://dedicated/db");
-		}
-
-	}
-
-	static class DedicatedMockConfiguration extends DedicatedPoolConfiguration {
-
-		@Override
-		@Bean(defaultCandidate = false)
-		@LeaderElectionDataSource
-		DataSource electionDataSource() {
-			return mock(DataSource.class);
-		}
-
 	}
 
 	/**

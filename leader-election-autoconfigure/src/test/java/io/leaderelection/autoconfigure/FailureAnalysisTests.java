@@ -16,21 +16,26 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.lang.reflect.Modifier;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.LeaderOnly;
+import io.leaderelection.autoconfigure.FollowedDataSourceTests.UnknownDataSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import org.assertj.core.api.AbstractStringAssert;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -41,7 +46,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.jdbc.datasource.AbstractDataSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -62,19 +66,98 @@ class FailureAnalysisTests {
 
 	private static final String NOTHING_EXCLUDED = "--spring.autoconfigure.exclude=";
 
+	private static final String UNREACHABLE = "--spring.datasource.url=jdbc:postgresql://localhost:1/db";
+
+	private static final String ALWAYS = "--leader-election.mode=always";
+
+	private static final Class<?> ANNOTATED = new GeneratedJob().with(LeaderOnly.class);
+
 	/** A start waits for the first decision a second longer than this. */
 	private static final String PATIENT = "--leader-election.takeover-delay=2s";
 
-	@Test
-	void property(CapturedOutput output) {
-		fail(output, List.of(Application.class), "--leader-election.mode=always",
-				"--leader-election.lease-duration=100ms")
-			.contains("Leader election cannot use the value of a property:")
-			.contains("Property: leader-election.lease-duration")
-			.contains("Value: 100ms")
-			.contains("Reason: A lease this short")
-			.contains("Action:")
-			.contains("Set a duration from 500ms to 1h");
+	@ParameterizedTest
+	@MethodSource
+	void applicationDoesNotStart(List<Class<?>> sources, List<String> arguments, List<String> texts,
+			CapturedOutput output) {
+		fail(output, sources, arguments.toArray(String[]::new)).contains(texts);
+	}
+
+	static Stream<Arguments> applicationDoesNotStart() {
+		return Stream.of(failure("property", List.of(Application.class),
+				List.of(ALWAYS, "--leader-election.lease-duration=100ms"),
+				"Leader election cannot use the value of a property:", "Property: leader-election.lease-duration",
+				"Value: 100ms", "Reason: A lease this short", "Action:", "Set a duration from 500ms to 1h"),
+				failure("access that does not exist", List.of(Application.class),
+						List.of(ALWAYS, "--management.endpoints.web.exposure.include=leadership",
+								"--management.endpoint.leadership.access=sometimes"),
+						"Invalid value 'sometimes' for configuration property 'management.endpoint.leadership.access'"),
+				failure("unknown election",
+						List.of(Application.class,
+								new GeneratedJob()
+									.with(GeneratedJob.annotation(LeaderOnly.class).define("value", "nightly"))),
+						List.of(ALWAYS),
+						".run()' is guarded by @LeaderOnly for the election 'nightly', which does not exist",
+						"'leader-election.elections.nightly.*'"),
+				failure("data source without accessible URL", List.of(Application.class, UnknownDataSource.class),
+						List.of(), "UnknownDataSource) does not expose how it connects",
+						"Set leader-election.datasource.url (and username, password)"),
+				failure("data source for elections of another driver", List.of(Application.class, OtherDriver.class),
+						List.of(PATIENT),
+						"The connection for leader election is not a connection of the PostgreSQL JDBC driver of this ",
+						"Point leader-election.datasource.url at a PostgreSQL server"),
+				failure("data source for elections of another class loader",
+						List.of(Application.class, OtherClassLoader.class), List.of(PATIENT),
+						"is not a connection of the PostgreSQL JDBC driver of this application",
+						"leader-election.datasource.url"),
+				failure("several data sources for elections", List.of(Application.class, Undecided.class), List.of(),
+						"Leader election cannot determine which of 2 @LeaderElectionDataSource beans to use",
+						"Annotate only the one whose database holds the elections"),
+				failure("no data source", List.of(Application.class), List.of(),
+						"Leader election needs a PostgreSQL database, but the application has no DataSource.",
+						"Action:", "spring.datasource.url", "leader-election.mode=always"),
+				failure("no data source for annotated work", List.of(Application.class, ANNOTATED), List.of(),
+						"the application has no DataSource",
+						"With R2DBC, Spring Boot ignores that property: set leader-election.datasource.url"),
+				failure("other database", List.of(Application.class),
+						List.of(NOTHING_EXCLUDED, "--spring.datasource.url=jdbc:mysql://host/db",
+								"--spring.datasource.driver-class-name=org.postgresql.Driver"),
+						"The application's DataSource points to jdbc:mysql://host/db", "held on PostgreSQL only"),
+				failure("same derived and configured lock", List.of(Application.class),
+						List.of(NOTHING_EXCLUDED, UNREACHABLE,
+								"--leader-election.elections.reports.lock-id="
+										+ ElectionKeys.derive("shop", "default").main()),
+						"Property: leader-election.elections.reports.lock-id",
+						"The election 'default' has the same lock"),
+				failure("out of reach, and fail-fast", List.of(Application.class),
+						List.of(NOTHING_EXCLUDED, UNREACHABLE, "--leader-election.fail-fast=true"),
+						"The database for leader election cannot be reached", "since leader-election.fail-fast is set",
+						"start as a follower that keeps trying"),
+				failure("no candidate, out of reach, and fail-fast", List.of(Application.class),
+						List.of(NOTHING_EXCLUDED, UNREACHABLE, "--leader-election.candidate=false",
+								"--leader-election.fail-fast=true"),
+						"The database for leader election cannot be reached", "leader-election.fail-fast"),
+				failure("method that cannot be guarded",
+						List.of(Application.class, new GeneratedJob().modifiers(Modifier.FINAL).with(LeaderOnly.class)),
+						List.of(ALWAYS), "run()", "Action:"),
+				failure("guarded method without auto-configuration", List.of(ANNOTATED), List.of(),
+						".run()' is guarded by @LeaderOnly, but there is no leader election in this application context.",
+						"add @EnableAutoConfiguration"),
+				failure("elector without auto-configuration", List.of(ElectorUser.class), List.of(),
+						"ElectorUser required a bean of type 'io.leaderelection.LeaderElector' that could not be found.",
+						"is excluded, or auto-configuration is not enabled",
+						"To run without elections, for instance in tests, set leader-election.mode=always."),
+				failure("elector of an election that does not exist",
+						List.of(Application.class, NightlyElectorUser.class),
+						List.of(ALWAYS, "--leader-election.elections.reports.candidate=true"),
+						"There is no election with the qualifier of the injection point. The beans of elections are: "
+								+ "'leaderElector', 'reportsLeaderElector'.",
+						"'leader-election.elections.<name>.*'"),
+				failure("other missing bean", List.of(DataSourceUser.class), List.of(),
+						"Consider defining a bean of type 'javax.sql.DataSource'"));
+	}
+
+	private static Arguments failure(String name, List<Class<?>> sources, List<String> arguments, String... texts) {
+		return Arguments.argumentSet(name, sources, arguments, List.of(texts));
 	}
 
 	@ParameterizedTest
@@ -94,87 +177,11 @@ class FailureAnalysisTests {
 			"leader-election.resign-when-unhealthy.after, soon", "leader-election.resign-when-unhealthy.group, nowhere",
 			"leader-election.services.start-attempts, 0", "leader-election.services.start-attempts, often" })
 	void valueThatIsNone(String property, String value, CapturedOutput output) {
-		fail(output, List.of(Application.class), "--leader-election.mode=always", "--" + property + "=" + value)
+		fail(output, List.of(Application.class), ALWAYS, "--" + property + "=" + value)
 			.contains("Property: " + property)
 			.containsPattern("Value: \"?" + value)
 			.contains("Reason: ")
 			.contains("Action:");
-	}
-
-	@Test
-	void accessThatDoesNotExist(CapturedOutput output) {
-		fail(output, List.of(Application.class), "--leader-election.mode=always",
-				"--management.endpoints.web.exposure.include=leadership",
-				"--management.endpoint.leadership.access=sometimes")
-			.contains("Invalid value 'sometimes' for configuration property 'management.endpoint.leadership.access'");
-	}
-
-	@Test
-	void unknownElection(CapturedOutput output) {
-		fail(output, List.of(Application.class, UnknownElection.class), "--leader-election.mode=always")
-			.contains("UnknownElection.work()' is guarded by @LeaderOnly for the election 'nightly', which does not "
-					+ "exist")
-			.contains("'leader-election.elections.nightly.*'");
-	}
-
-	@Test
-	void dataSourceWithoutAccessibleUrl(CapturedOutput output) {
-		fail(output, List.of(Application.class, Secretive.class)).contains("Secretive) does not expose how it connects")
-			.contains("Set leader-election.datasource.url (and username, password)");
-	}
-
-	@Test
-	void dataSourceForElectionsOfAnotherDriver(CapturedOutput output) {
-		fail(output, List.of(Application.class, OtherDriver.class), PATIENT)
-			.contains("The connection for leader election is not a connection of the PostgreSQL JDBC driver of this ")
-			.contains("Point leader-election.datasource.url at a PostgreSQL server");
-	}
-
-	@Test
-	void dataSourceForElectionsOfAnotherClassLoader(CapturedOutput output) {
-		fail(output, List.of(Application.class, OtherClassLoader.class), PATIENT)
-			.contains("is not a connection of the PostgreSQL JDBC driver of this application")
-			.contains("leader-election.datasource.url");
-	}
-
-	@Test
-	void severalDataSourcesForElections(CapturedOutput output) {
-		fail(output, List.of(Application.class, Undecided.class))
-			.contains("Leader election cannot determine which of 2 @LeaderElectionDataSource beans to use")
-			.contains("Annotate only the one whose database holds the elections");
-	}
-
-	@Test
-	void noDataSource(CapturedOutput output) {
-		fail(output, List.of(Application.class))
-			.contains("Leader election needs a PostgreSQL database, but the application has no DataSource.")
-			.contains("Action:")
-			.contains("spring.datasource.url")
-			.contains("leader-election.mode=always");
-	}
-
-	@Test
-	void noDataSourceForAnnotatedWork(CapturedOutput output) {
-		fail(output, List.of(Application.class, Annotated.class)).contains("the application has no DataSource")
-			.contains("With R2DBC, Spring Boot ignores that property: set leader-election.datasource.url");
-	}
-
-	@Test
-	void otherDatabase(CapturedOutput output) {
-		fail(output, List.of(Application.class), NOTHING_EXCLUDED, "--spring.datasource.url=jdbc:mysql://host/db",
-				"--spring.datasource.driver-class-name=org.postgresql.Driver")
-			.contains("The application's DataSource points to jdbc:mysql://host/db")
-			.contains("held on PostgreSQL only");
-	}
-
-	@Test
-	void sameDerivedAndConfiguredLock(CapturedOutput output) {
-		long main = ElectionKeys.derive("shop", "default").main();
-		fail(output, List.of(Application.class), NOTHING_EXCLUDED,
-				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--spring.application.name=shop",
-				"--leader-election.elections.reports.lock-id=" + main)
-			.contains("Property: leader-election.elections.reports.lock-id")
-			.contains("The election 'default' has the same lock");
 	}
 
 	/**
@@ -184,57 +191,10 @@ class FailureAnalysisTests {
 	@ParameterizedTest
 	@CsvSource({ "93939, 116207", "903, 113633" })
 	void differentLocksWithTheSameDerivedKeys(String first, String second, CapturedOutput output) {
-		fail(output, List.of(Application.class), NOTHING_EXCLUDED,
-				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--leader-election.lock-id=" + first,
+		fail(output, List.of(Application.class), NOTHING_EXCLUDED, UNREACHABLE, "--leader-election.lock-id=" + first,
 				"--leader-election.elections.reports.lock-id=" + second)
 			.contains("Property: leader-election.elections.reports.lock-id")
 			.contains("Keys that are derived from it are also keys of the election 'default'");
-	}
-
-	@Test
-	void outOfReachAndFailFast(CapturedOutput output) {
-		fail(output, List.of(Application.class), NOTHING_EXCLUDED,
-				"--spring.datasource.url=jdbc:postgresql://localhost:1/db", "--leader-election.fail-fast=true")
-			.contains("The database for leader election cannot be reached")
-			.contains("since leader-election.fail-fast is set")
-			.contains("start as a follower that keeps trying");
-	}
-
-	@Test
-	void unguardableMethod(CapturedOutput output) {
-		fail(output, List.of(Application.class, Unguardable.class), "--leader-election.mode=always").contains("work()")
-			.contains("Action:");
-	}
-
-	@Test
-	void guardedMethodWithoutAutoConfiguration(CapturedOutput output) {
-		fail(output, List.of(Annotated.class))
-			.contains(
-					"Annotated.work()' is guarded by @LeaderOnly, but there is no leader election in this application "
-							+ "context.")
-			.contains("add @EnableAutoConfiguration");
-	}
-
-	@Test
-	void electorWithoutAutoConfiguration(CapturedOutput output) {
-		fail(output, List.of(ElectorUser.class))
-			.contains("ElectorUser required a bean of type 'io.leaderelection.LeaderElector' that could not be found.")
-			.contains("is excluded, or auto-configuration is not enabled")
-			.contains("To run without elections, for instance in tests, set leader-election.mode=always.");
-	}
-
-	@Test
-	void electorOfAnElectionThatDoesNotExist(CapturedOutput output) {
-		fail(output, List.of(Application.class, NightlyElectorUser.class), "--leader-election.mode=always",
-				"--leader-election.elections.reports.candidate=true")
-			.contains("There is no election with the qualifier of the injection point. The beans of elections are: "
-					+ "'leaderElector', 'reportsLeaderElector'.")
-			.contains("'leader-election.elections.<name>.*'");
-	}
-
-	@Test
-	void otherMissingBean(CapturedOutput output) {
-		fail(output, List.of(DataSourceUser.class)).contains("Consider defining a bean of type 'javax.sql.DataSource'");
 	}
 
 	/**
@@ -252,14 +212,6 @@ class FailureAnalysisTests {
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
 	static class Application {
-
-	}
-
-	static class Annotated {
-
-		@LeaderOnly
-		void work() {
-		}
 
 	}
 
@@ -299,29 +251,7 @@ class FailureAnalysisTests {
 		@Bean(defaultCandidate = false)
 		@LeaderElectionDataSource
 		DataSource anotherElectionDataSource() {
-			return new Secretive();
-		}
-
-	}
-
-	static class Secretive extends AbstractDataSource {
-
-		@Override
-		public Connection getConnection() throws SQLException {
-			throw new SQLException("Not even asked");
-		}
-
-		@Override
-		public Connection getConnection(String username, String password) throws SQLException {
-			return getConnection();
-		}
-
-	}
-
-	static class UnknownElection {
-
-		@LeaderOnly("nightly")
-		void work() {
+			return new UnknownDataSource();
 		}
 
 	}
@@ -343,14 +273,6 @@ class FailureAnalysisTests {
 	static class DataSourceUser {
 
 		DataSourceUser(DataSource dataSource) {
-		}
-
-	}
-
-	static class Unguardable {
-
-		@LeaderOnly
-		final void work() {
 		}
 
 	}

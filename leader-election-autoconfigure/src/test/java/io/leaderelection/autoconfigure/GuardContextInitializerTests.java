@@ -16,6 +16,9 @@
 
 package io.leaderelection.autoconfigure;
 
+import java.util.stream.Stream;
+
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnlyBeanPostProcessor;
@@ -24,6 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.amqp.rabbit.annotation.EnableRabbit;
@@ -91,7 +95,8 @@ class GuardContextInitializerTests {
 
 	@Test
 	void durableSchedulesAreCheckedWithoutTheAutoConfiguration() {
-		SpringApplicationBuilder application = new SpringApplicationBuilder(InvalidSchedule.class)
+		SpringApplicationBuilder application = new SpringApplicationBuilder(
+				new GeneratedJob().with(DurableSchedule.class))
 			.web(WebApplicationType.NONE);
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(application::run)
 			.withRootCauseInstanceOf(InvalidUsageException.class);
@@ -109,11 +114,16 @@ class GuardContextInitializerTests {
 			.withMessageContaining("leader-election.mode=always");
 	}
 
+	static Stream<Class<?>> workOfAGrantIsRefusedInAChildContext() {
+		return Stream.of(new GeneratedJob().with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true)),
+				new GeneratedJob().with(GeneratedJob.annotation(DurableSchedule.class).define("cron", "0 0 3 * * *")));
+	}
+
 	@ParameterizedTest
-	@ValueSource(classes = { JobOnGrant.class, DurableJob.class })
+	@MethodSource
 	void workOfAGrantIsRefusedInAChildContext(Class<?> job) {
 		assertThatExceptionOfType(InvalidUsageException.class).isThrownBy(() -> runChild(job))
-			.withMessageContaining(job.getName() + ".work()'")
+			.withMessageContaining(job.getName() + ".run()'")
 			.withMessageContaining("only beans of the parent are called then");
 	}
 
@@ -136,14 +146,6 @@ class GuardContextInitializerTests {
 
 	}
 
-	static class InvalidSchedule {
-
-		@DurableSchedule
-		void withoutCron() {
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableRabbit
 	static class Listener {
@@ -160,22 +162,6 @@ class GuardContextInitializerTests {
 		@LeaderOnly
 		@RabbitListener(id = "orders", queues = "orders")
 		void on(String order) {
-		}
-
-	}
-
-	static class JobOnGrant {
-
-		@LeaderOnly(runOnGrant = true)
-		void work() {
-		}
-
-	}
-
-	static class DurableJob {
-
-		@DurableSchedule(cron = "0 0 3 * * *")
-		void work() {
 		}
 
 	}

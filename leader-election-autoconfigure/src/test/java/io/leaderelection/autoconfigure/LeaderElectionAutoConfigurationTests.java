@@ -16,7 +16,6 @@
 
 package io.leaderelection.autoconfigure;
 
-import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
@@ -35,6 +34,8 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.Driver;
 
 import org.springframework.aop.support.AopUtils;
@@ -118,12 +119,16 @@ class LeaderElectionAutoConfigurationTests {
 			.hasSingleBean(LeaderOnlyBeanPostProcessor.class));
 	}
 
-	@Test
-	void registersNoBeanThatWouldSwitchOffAnother() {
+	/**
+	 * They would switch off those of Spring Boot, and Spring Cloud Function would bind
+	 * functions to destinations.
+	 */
+	@ParameterizedTest
+	@ValueSource(classes = { DataSource.class, Executor.class, ScheduledExecutorService.class, TaskScheduler.class,
+			Function.class, Consumer.class, Supplier.class })
+	void registersNoBeanOfThisType(Class<?> type) {
 		this.contextRunner.withPropertyValues("leader-election.elections.a.candidate=true")
-			.run((context) -> Stream
-				.of(DataSource.class, Executor.class, ScheduledExecutorService.class, TaskScheduler.class)
-				.forEach((type) -> assertThat(context.getBeanNamesForType(type)).isEmpty()));
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(type));
 	}
 
 	@Test
@@ -192,19 +197,6 @@ class LeaderElectionAutoConfigurationTests {
 				assertThat(context).hasSingleBean(DefaultLeaderElectors.class);
 				assertThat(context.getBean(Guarded.class).work()).isNull();
 			});
-	}
-
-	/**
-	 * Spring Cloud Function would bind them to destinations.
-	 */
-	@Test
-	void noBeanIsAFunction() {
-		this.contextRunner.run((context) -> {
-			assertThat(context).hasNotFailed();
-			for (Class<?> type : List.of(Function.class, Consumer.class, Supplier.class)) {
-				assertThat(context.getBeanNamesForType(type)).isEmpty();
-			}
-		});
 	}
 
 	@Test

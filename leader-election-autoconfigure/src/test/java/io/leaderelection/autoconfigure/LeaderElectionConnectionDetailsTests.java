@@ -27,6 +27,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.AutowireCandidateQualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetailsFactories;
@@ -37,8 +39,6 @@ import org.springframework.boot.docker.compose.service.connection.DockerComposeC
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.mock.env.MockEnvironment;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -105,7 +105,9 @@ class LeaderElectionConnectionDetailsTests {
 	void ofABeanAreRefusedBesideADataSourceForElections() {
 		this.contextRunner
 			.withBean(LeaderElectionConnectionDetails.class, () -> mock(LeaderElectionConnectionDetails.class))
-			.withUserConfiguration(DataSourceForElections.class)
+			.withBean(DataSource.class, () -> mock(DataSource.class),
+					(definition) -> ((AbstractBeanDefinition) definition)
+						.addQualifier(new AutowireCandidateQualifier(LeaderElectionDataSource.class)))
 			.run((context) -> assertThat(context).getFailure()
 				.rootCause()
 				.isInstanceOf(InvalidUsageException.class)
@@ -164,17 +166,6 @@ class LeaderElectionConnectionDetailsTests {
 		assertThat(details.getJdbcUrl()).isEqualTo(url);
 		assertThat(details.getUsername()).isEqualTo(username);
 		assertThat(details.getPassword()).isEqualTo(password);
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class DataSourceForElections {
-
-		@Bean
-		@LeaderElectionDataSource
-		DataSource electionDataSource() {
-			return mock(DataSource.class);
-		}
-
 	}
 
 }

@@ -22,7 +22,6 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
 
-import io.leaderelection.LeaderElector;
 import io.leaderelection.annotation.InvalidUsageException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -163,11 +162,6 @@ class UnknownPropertiesTests {
 
 	private static void check(String name) {
 		UnknownProperties.check(new MapPropertySource("test", Map.of(name, "")));
-	}
-
-	@Test
-	void electionStarts() {
-		this.contextRunner.run((context) -> assertThat(context.getBean(LeaderElector.class).isLeader()).isTrue());
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.integration.LocalNode.NodeConfiguration;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -83,17 +84,26 @@ class HandOverTests {
 	@ValueSource(strings = { "spring.main.lazy-initialization=false",
 			"spring.task.scheduling.shutdown.await-termination=true", "spring.threads.virtual.enabled=true" })
 	void workInFlightIsDrainedBeforeTheLockIsFree(String property) throws Exception {
-		LocalNode first = this.nodes.start(Job.class, property);
-		Job job = first.bean(Job.class);
+		CountDownLatch started = new CountDownLatch(1);
+		CountDownLatch mayEnd = new CountDownLatch(1);
+		AtomicLong endedAt = new AtomicLong();
+		Class<?> job = new GeneratedJob().inClassWith(EnableScheduling.class).doing(() -> {
+			started.countDown();
+			mayEnd.await(20, TimeUnit.SECONDS);
+			return endedAt.compareAndSet(0, System.nanoTime());
+		})
+			.with(GeneratedJob.annotation(LeaderOnly.class),
+					GeneratedJob.annotation(Scheduled.class).define("fixedRate", 10L));
+		LocalNode first = this.nodes.start(job, property);
 		LocalNode second = this.nodes.start();
-		assertThat(job.started().await(10, TimeUnit.SECONDS)).isTrue();
+		assertThat(started.await(10, TimeUnit.SECONDS)).isTrue();
 		CompletableFuture<Void> closing = CompletableFuture.runAsync(first::close);
 		Awaitility.await().until(() -> !first.leads());
 		assertThat(second.leads()).isFalse();
-		job.mayEnd().countDown();
+		mayEnd.countDown();
 		long granted = second.awaitLeader().awaitEvent(0).time();
 		closing.get(30, TimeUnit.SECONDS);
-		assertThat(job.endedAt().get()).isNotZero().isLessThan(first.seen().get(1).time());
+		assertThat(endedAt.get()).isNotZero().isLessThan(first.seen().get(1).time());
 		assertThat(first.seen().get(1).time()).isLessThan(granted);
 	}
 
@@ -159,40 +169,6 @@ class HandOverTests {
 			SimpleApplicationEventMulticaster multicaster = new SimpleApplicationEventMulticaster(beanFactory);
 			multicaster.setTaskExecutor(new SimpleAsyncTaskExecutor());
 			return multicaster;
-		}
-
-	}
-
-	/**
-	 * A job that runs until the test ends it.
-	 */
-	@EnableScheduling
-	static class Job {
-
-		private final CountDownLatch started = new CountDownLatch(1);
-
-		private final CountDownLatch mayEnd = new CountDownLatch(1);
-
-		private final AtomicLong endedAt = new AtomicLong();
-
-		CountDownLatch started() {
-			return this.started;
-		}
-
-		CountDownLatch mayEnd() {
-			return this.mayEnd;
-		}
-
-		AtomicLong endedAt() {
-			return this.endedAt;
-		}
-
-		@LeaderOnly
-		@Scheduled(fixedRate = 10)
-		void run() throws InterruptedException {
-			this.started.countDown();
-			this.mayEnd.await(20, TimeUnit.SECONDS);
-			this.endedAt.compareAndSet(0, System.nanoTime());
 		}
 
 	}

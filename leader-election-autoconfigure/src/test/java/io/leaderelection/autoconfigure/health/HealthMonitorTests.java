@@ -30,7 +30,6 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStore;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.engine.StoreSession;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -42,6 +41,11 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.then;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.BDDMockito.willThrow;
+import static org.mockito.Mockito.CALLS_REAL_METHODS;
+import static org.mockito.Mockito.atLeast;
 import static org.mockito.Mockito.mock;
 
 /**
@@ -52,7 +56,7 @@ import static org.mockito.Mockito.mock;
 @Tag("ring1")
 class HealthMonitorTests {
 
-	private final BrokenStore store = new BrokenStore();
+	private final ElectionStore store = mock(CALLS_REAL_METHODS);
 
 	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
 			List.of(settings("first"), settings("second")), (settings) -> this.store, (event) -> {
@@ -78,8 +82,8 @@ class HealthMonitorTests {
 	}
 
 	@Test
-	void suspendsEachElectionAlthoughItsStoreFails(CapturedOutput output) {
-		this.store.broken = true;
+	void suspendsEachElectionAlthoughItsStoreFails(CapturedOutput output) throws Exception {
+		willThrow(new NoClassDefFoundError("Broken")).given(this.store).resigned();
 		start(this::isHealthy);
 		for (int round = 0; round < 2; round++) {
 			this.healthy = false;
@@ -87,12 +91,12 @@ class HealthMonitorTests {
 			this.healthy = true;
 			Awaitility.await().until(() -> all((elector) -> !elector.isSuspendedUntilResumed()));
 		}
-		assertThat(this.store.failures.get()).isGreaterThan(1);
+		then(this.store).should(atLeast(2)).resigned();
 		assertThat(output).contains("Unexpected failure in a thread of leader election");
 	}
 
 	@Test
-	void healthThatCannotBeReadIsUnhealthy() {
+	void healthThatCannotBeReadIsUnhealthy() throws Exception {
 		start(() -> {
 			if (!this.healthy) {
 				throw new NoClassDefFoundError("Broken");
@@ -106,7 +110,7 @@ class HealthMonitorTests {
 	}
 
 	@Test
-	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) {
+	void checkThatHangsIsBadAndThereIsNoSecondOneEvenAfterARestart(CapturedOutput output) throws Exception {
 		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
 		Awaitility.await().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
@@ -126,7 +130,7 @@ class HealthMonitorTests {
 	}
 
 	@Test
-	void answerOfAnEarlierRunDoesNotCount() {
+	void answerOfAnEarlierRunDoesNotCount() throws Exception {
 		start(this::isHealthy);
 		this.answer = new CountDownLatch(1);
 		Awaitility.await().until(() -> this.underWay.get() == 1);
@@ -144,7 +148,7 @@ class HealthMonitorTests {
 
 	@Test
 	@Tag("ring2")
-	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) {
+	void healthThatFlapsMovesLeadershipOnce(CapturedOutput output) throws Exception {
 		start(() -> this.probes.incrementAndGet() % 2 != 0 || this.healthy);
 		this.healthy = false;
 		Awaitility.await().until(() -> all((elector) -> elector.isSuspendedUntilResumed() && !elector.isLeader()));
@@ -156,7 +160,8 @@ class HealthMonitorTests {
 		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 	}
 
-	private void start(BooleanSupplier health) {
+	private void start(BooleanSupplier health) throws SessionException {
+		willAnswer((call) -> LocalStore.always().open()).given(this.store).open();
 		this.electors.all().forEach(DefaultLeaderElector::start);
 		Awaitility.await().until(() -> all(LeaderElector::isLeader));
 		this.watch = new HealthMonitor(this.electors, health, "health of the test", Duration.ZERO);
@@ -186,30 +191,6 @@ class HealthMonitorTests {
 	private static ElectionSettings settings(String election) {
 		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
 				true);
-	}
-
-	/**
-	 * A store that always elects, and fails when a resignation is reported to it.
-	 */
-	private static final class BrokenStore implements ElectionStore {
-
-		private final AtomicInteger failures = new AtomicInteger();
-
-		private volatile boolean broken;
-
-		@Override
-		public StoreSession open() throws SessionException {
-			return LocalStore.always().open();
-		}
-
-		@Override
-		public void resigned() {
-			if (this.broken) {
-				this.failures.incrementAndGet();
-				throw new NoClassDefFoundError("Broken");
-			}
-		}
-
 	}
 
 }

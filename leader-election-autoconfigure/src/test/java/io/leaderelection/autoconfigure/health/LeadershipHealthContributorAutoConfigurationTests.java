@@ -24,6 +24,8 @@ import io.leaderelection.autoconfigure.metrics.LeadershipMetricsAutoConfiguratio
 import io.leaderelection.engine.DefaultLeaderElectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -56,18 +58,13 @@ class LeadershipHealthContributorAutoConfigurationTests {
 			.hasBean("leadershipHealthIndicator"));
 	}
 
-	@Test
-	void isSwitchedOffByProperty() {
-		this.contextRunner.withPropertyValues("management.health.leadership.enabled=false")
+	@ParameterizedTest
+	@ValueSource(strings = { "leadership", "defaults" })
+	void isSwitchedOffByPropertyOrWithAllOthers(String name) {
+		this.contextRunner.withPropertyValues("management.health." + name + ".enabled=false")
 			.run((context) -> assertThat(context).hasNotFailed()
 				.hasSingleBean(LeaderElector.class)
 				.doesNotHaveBean(LeadershipHealthIndicator.class));
-	}
-
-	@Test
-	void isSwitchedOffWithAllOthers() {
-		this.contextRunner.withPropertyValues("management.health.defaults.enabled=false")
-			.run((context) -> assertThat(context).doesNotHaveBean(LeadershipHealthIndicator.class));
 	}
 
 	@Test

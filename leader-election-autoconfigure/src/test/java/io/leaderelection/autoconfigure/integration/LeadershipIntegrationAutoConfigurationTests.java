@@ -32,6 +32,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -42,6 +44,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.integration.config.EnableIntegration;
@@ -63,6 +66,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class LeadershipIntegrationAutoConfigurationTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
+
+	private static final String INITIATOR = "The LockRegistryLeaderInitiator bean 'initiator' holds an election";
 
 	private final ApplicationContextRunner plain = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
@@ -157,20 +162,10 @@ class LeadershipIntegrationAutoConfigurationTests {
 		});
 	}
 
-	@Test
-	void endpointIsStartedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
-		this.contextRunner.withBean(FailingListener.class, LeadershipGrantedEvent.class)
-			.withBean("led", TestEndpoint.class, "default", false)
-			.run((context) -> {
-				Awaitility.await().until(context.getBean("led", TestEndpoint.class)::isRunning);
-				Awaitility.await()
-					.untilAsserted(() -> assertThat(output).contains("A listener of LeadershipGrantedEvent failed"));
-			});
-	}
-
-	@Test
-	void endpointIsStoppedAlthoughAListenerOfTheElectionFails(CapturedOutput output) {
-		this.contextRunner.withBean(FailingListener.class, LeadershipRevokedEvent.class)
+	@ParameterizedTest
+	@ValueSource(classes = { LeadershipGrantedEvent.class, LeadershipRevokedEvent.class })
+	void endpointIsStartedAndStoppedAlthoughAListenerOfTheElectionFails(Class<?> event, CapturedOutput output) {
+		this.contextRunner.withBean(FailingListener.class, event)
 			.withBean("led", TestEndpoint.class, "default", false)
 			.run((context) -> {
 				TestEndpoint led = context.getBean("led", TestEndpoint.class);
@@ -178,7 +173,7 @@ class LeadershipIntegrationAutoConfigurationTests {
 				LeaderElector elector = context.getBean(LeaderElector.class);
 				assertThat(elector.resign()).succeedsWithin(LIMIT).isEqualTo(true);
 				assertThat(led.stops).isOne();
-				assertThat(output).contains("A listener of LeadershipRevokedEvent failed");
+				assertThat(output).contains("A listener of " + event.getSimpleName() + " failed");
 			});
 	}
 
@@ -239,42 +234,36 @@ class LeadershipIntegrationAutoConfigurationTests {
 
 	@Test
 	void unknownElectionIsRejected() {
-		this.contextRunner.withPropertyValues("leader-election.integration.roles.report=orders")
-			.run((context) -> assertThat(context).getFailure()
-				.hasRootCauseInstanceOf(InvalidUsageException.class)
-				.rootCause()
-				.hasMessageContaining("leader-election.integration.roles.report")
-				.hasMessageContaining("only [default]"));
+		assertRejected(this.contextRunner.withPropertyValues("leader-election.integration.roles.report=orders"),
+				"leader-election.integration.roles.report", "only [default]");
 	}
 
 	@Test
 	void roleOfTwoElectionsIsRejected() {
-		this.contextRunner
-			.withPropertyValues("leader-election.elections.reports.candidate=true",
-					"leader-election.integration.roles.default=reports")
-			.run((context) -> assertThat(context).getFailure()
-				.rootCause()
-				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("The role also follows the election 'default'"));
+		assertRejected(
+				this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true",
+						"leader-election.integration.roles.default=reports"),
+				"The role also follows the election 'default'");
 	}
 
 	@Test
 	void roleOfAnotherInitiatorIsRejected() {
 		ApplicationContextRunner runner = this.contextRunner.withBean("initiator", LockRegistryLeaderInitiator.class,
 				() -> new LockRegistryLeaderInitiator(new DefaultLockRegistry(), new DefaultCandidate("id", "orders")));
-		runner.withPropertyValues("leader-election.integration.roles.default=orders")
-			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("The LockRegistryLeaderInitiator bean 'initiator' holds an election"));
+		assertRejected(runner.withPropertyValues("leader-election.integration.roles.default=orders"), INITIATOR);
 		runner.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(RoleEventPublisher.class));
 	}
 
 	@Test
 	void roleOfAnInitiatorThatIsBeingCreatedIsRejected() {
-		this.contextRunner.withUserConfiguration(DependentInitiator.class)
-			.run((context) -> assertThat(context).getFailure()
-				.isInstanceOf(InvalidUsageException.class)
-				.hasMessageContaining("The LockRegistryLeaderInitiator bean 'initiator' holds an election"));
+		assertRejected(this.contextRunner.withUserConfiguration(DependentInitiator.class), INITIATOR);
+	}
+
+	private static void assertRejected(ApplicationContextRunner runner, String... texts) {
+		runner.run((context) -> assertThat(NestedExceptionUtils.getMostSpecificCause(context.getStartupFailure()))
+			.isInstanceOf(InvalidUsageException.class)
+			.message()
+			.contains(texts));
 	}
 
 	private static void resign(ApplicationContext context) {

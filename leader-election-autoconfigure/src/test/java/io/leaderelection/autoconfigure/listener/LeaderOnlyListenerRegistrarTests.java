@@ -46,6 +46,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -274,13 +275,27 @@ class LeaderOnlyListenerRegistrarTests {
 		return container;
 	}
 
+	/**
+	 * Return a container without a broker.
+	 */
+	private static <T extends SmartLifecycle> T container(Class<T> type, boolean autoStartup) {
+		AtomicBoolean running = new AtomicBoolean();
+		T container = mock(type);
+		given(container.isAutoStartup()).willReturn(autoStartup);
+		given(container.isRunning()).willAnswer((invocation) -> running.get());
+		willAnswer((invocation) -> running.getAndSet(true)).given(container).start();
+		willAnswer((invocation) -> running.getAndSet(false)).given(container).stop();
+		willCallRealMethod().given(container).stop(any());
+		return container;
+	}
+
 	@Configuration(proxyBeanMethods = false)
 	@EnableJms
 	static class Listeners {
 
 		@Bean
 		JmsListenerContainerFactory<Container> jmsListenerContainerFactory() {
-			return (endpoint) -> Container.create(endpoint.getId().equals("manual"));
+			return (endpoint) -> container(Container.class, !endpoint.getId().equals("manual"));
 		}
 
 		@LeaderOnly
@@ -361,16 +376,7 @@ class LeaderOnlyListenerRegistrarTests {
 		@SuppressWarnings("unchecked")
 		KafkaListenerContainerFactory<?> kafkaListenerContainerFactory() {
 			var factory = mock(KafkaListenerContainerFactory.class);
-			AtomicBoolean running = new AtomicBoolean();
-			var container = mock(org.springframework.kafka.listener.MessageListenerContainer.class);
-			given(container.isRunning()).willAnswer((invocation) -> running.get());
-			given(container.isAutoStartup()).willReturn(true);
-			willAnswer((invocation) -> running.getAndSet(true)).given(container).start();
-			willAnswer((invocation) -> {
-				running.set(false);
-				invocation.getArgument(0, Runnable.class).run();
-				return null;
-			}).given(container).stop(any());
+			var container = container(org.springframework.kafka.listener.MessageListenerContainer.class, true);
 			given(factory.createListenerContainer(any())).willReturn(container);
 			return factory;
 		}
@@ -430,19 +436,7 @@ class LeaderOnlyListenerRegistrarTests {
 
 	}
 
-	/** A container without a broker. */
 	interface Container extends MessageListenerContainer {
-
-		static Container create(boolean manual) {
-			AtomicBoolean running = new AtomicBoolean();
-			Container container = mock();
-			given(container.isAutoStartup()).willReturn(!manual);
-			given(container.isRunning()).willAnswer((invocation) -> running.get());
-			willAnswer((invocation) -> running.getAndSet(true)).given(container).start();
-			willAnswer((invocation) -> running.getAndSet(false)).given(container).stop();
-			willCallRealMethod().given(container).stop(any());
-			return container;
-		}
 
 	}
 

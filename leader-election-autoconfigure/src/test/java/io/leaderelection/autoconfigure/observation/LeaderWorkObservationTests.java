@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
@@ -60,7 +61,6 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
@@ -88,6 +88,12 @@ class LeaderWorkObservationTests {
 
 	private final TestObservationRegistry registry = TestObservationRegistry.create();
 
+	private final IllegalStateException failure = new IllegalStateException("No paper");
+
+	private final CountDownLatch begun = new CountDownLatch(1);
+
+	private final Sinks.One<String> sink = Sinks.one();
+
 	private final ApplicationContextRunner off = new ApplicationContextRunner()
 		.withConfiguration(AutoConfigurations.of(LeaderElectionAutoConfiguration.class,
 				DurableScheduleAutoConfiguration.class, LeaderWorkObservationAutoConfiguration.class))
@@ -96,7 +102,7 @@ class LeaderWorkObservationTests {
 	private final ApplicationContextRunner withoutRegistry = this.off
 		.withPropertyValues("leader-election.observation.enabled=true");
 
-	private final ApplicationContextRunner contextRunner = this.withoutRegistry.withBean(Reports.class)
+	private final ApplicationContextRunner contextRunner = this.withoutRegistry.withBean(Reports.class, Reports::new)
 		.withBean(ObservationRegistry.class, () -> this.registry);
 
 	@AfterEach
@@ -128,7 +134,7 @@ class LeaderWorkObservationTests {
 	void failure() {
 		this.contextRunner.run((context) -> {
 			assertThatIllegalStateException().isThrownBy(reports(context)::fail);
-			assertFailed(context).hasLowCardinalityKeyValue("exception", "IllegalStateException");
+			assertFailed().hasLowCardinalityKeyValue("exception", "IllegalStateException");
 		});
 	}
 
@@ -157,8 +163,8 @@ class LeaderWorkObservationTests {
 	@Test
 	void futureThatFails() {
 		this.contextRunner.run((context) -> {
-			reports(context).future().completeExceptionally(reports(context).failure());
-			assertFailed(context);
+			reports(context).future().completeExceptionally(this.failure);
+			assertFailed();
 		});
 	}
 
@@ -170,7 +176,7 @@ class LeaderWorkObservationTests {
 			CompletableFuture<String> result = mono.toFuture();
 			assertObservation().hasBeenStarted().isNotStopped();
 			assertThat(this.registry.getCurrentObservation()).isNull();
-			reports(context).sink().tryEmitValue("report");
+			this.sink.tryEmitValue("report");
 			assertThat(result.get(10, TimeUnit.SECONDS)).isEqualTo("report in " + NAME);
 			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "SUCCESS");
 		});
@@ -180,9 +186,9 @@ class LeaderWorkObservationTests {
 	void publisherThatFails() {
 		this.contextRunner.run((context) -> {
 			CompletableFuture<String> result = reports(context).mono().toFuture();
-			reports(context).sink().tryEmitError(reports(context).failure());
+			this.sink.tryEmitError(this.failure);
 			assertThat(result).isCompletedExceptionally();
-			assertFailed(context);
+			assertFailed();
 		});
 	}
 
@@ -219,7 +225,7 @@ class LeaderWorkObservationTests {
 			CompletableFuture<String> result = reports(context).mono()
 				.contextWrite((values) -> values.put(ObservationThreadLocalAccessor.KEY, parent))
 				.toFuture();
-			reports(context).sink().tryEmitValue("report");
+			this.sink.tryEmitValue("report");
 			assertThat(result.get(10, TimeUnit.SECONDS)).isEqualTo("report in parent");
 			parent.scoped(() -> assertThat(reports(context).create()).isEqualTo("parent"));
 			TestObservationRegistryAssert.assertThat(this.registry).hasNumberOfObservationsEqualTo(1);
@@ -245,9 +251,9 @@ class LeaderWorkObservationTests {
 			assertObservation().hasBeenStopped();
 			this.registry.clear();
 			assertThatIllegalStateException().isThrownBy(() -> elector.callIfLeader(() -> {
-				throw reports(context).failure();
+				throw this.failure;
 			}));
-			assertFailed(context);
+			assertFailed();
 		});
 	}
 
@@ -258,7 +264,7 @@ class LeaderWorkObservationTests {
 			LocalStore.grant(elector);
 			Thread thread = new Thread(reports(context)::block);
 			thread.start();
-			assertThat(reports(context).begun().await(10, TimeUnit.SECONDS)).isTrue();
+			assertThat(this.begun.await(10, TimeUnit.SECONDS)).isTrue();
 			LocalStore.revoke(elector, Reason.LEASE_EXPIRED);
 			thread.join(Duration.ofSeconds(10).toMillis());
 			assertObservation().hasBeenStopped().hasLowCardinalityKeyValue("outcome", "INTERRUPTED");
@@ -281,8 +287,12 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void methodThatRunsOnGrantIsObservedOnce() {
-		this.contextRunner.withBean(Warming.class).run((context) -> {
-			assertThat(context.getBean(Warming.class).warmed().await(10, TimeUnit.SECONDS)).isTrue();
+		Class<?> warming = new GeneratedJob().doing(() -> {
+			this.begun.countDown();
+			return null;
+		}).with(GeneratedJob.annotation(LeaderOnly.class).define("runOnGrant", true));
+		this.contextRunner.withBean(warming).run((context) -> {
+			assertThat(this.begun.await(10, TimeUnit.SECONDS)).isTrue();
 			await().untilAsserted(() -> assertObservation().hasBeenStopped());
 		});
 	}
@@ -345,10 +355,12 @@ class LeaderWorkObservationTests {
 
 	@Test
 	void isOffByDefault() {
-		this.off.withBean(Reports.class).withBean(ObservationRegistry.class, () -> this.registry).run((context) -> {
-			assertThat(reports(context).create()).isEqualTo("none");
-			assertNone();
-		});
+		this.off.withBean(Reports.class, Reports::new)
+			.withBean(ObservationRegistry.class, () -> this.registry)
+			.run((context) -> {
+				assertThat(reports(context).create()).isEqualTo("none");
+				assertNone();
+			});
 	}
 
 	@Test
@@ -381,10 +393,9 @@ class LeaderWorkObservationTests {
 		return TestObservationRegistryAssert.assertThat(this.registry).hasSingleObservationThat().hasNameEqualTo(NAME);
 	}
 
-	private TestObservationRegistryAssertReturningObservationContextAssert assertFailed(
-			AssertableApplicationContext context) {
+	private TestObservationRegistryAssertReturningObservationContextAssert assertFailed() {
 		return assertObservation().hasBeenStopped()
-			.hasError(reports(context).failure())
+			.hasError(this.failure)
 			.hasLowCardinalityKeyValue("outcome", "ERROR");
 	}
 
@@ -406,45 +417,21 @@ class LeaderWorkObservationTests {
 		return context.getBean(Reports.class);
 	}
 
-	static class Reports {
-
-		private final IllegalStateException failure = new IllegalStateException("No paper");
-
-		private final CountDownLatch begun = new CountDownLatch(1);
-
-		private final Sinks.One<String> sink = Sinks.one();
-
-		private final ObjectProvider<ObservationRegistry> registry;
-
-		Reports(ObjectProvider<ObservationRegistry> registry) {
-			this.registry = registry;
-		}
-
-		IllegalStateException failure() {
-			return this.failure;
-		}
-
-		CountDownLatch begun() {
-			return this.begun;
-		}
-
-		Sinks.One<String> sink() {
-			return this.sink;
-		}
+	class Reports {
 
 		@LeaderOnly
 		String create() {
-			return name(this.registry.getIfAvailable(() -> ObservationRegistry.NOOP).getCurrentObservation());
+			return name(LeaderWorkObservationTests.this.registry.getCurrentObservation());
 		}
 
 		@LeaderOnly
 		void fail() {
-			throw this.failure;
+			throw LeaderWorkObservationTests.this.failure;
 		}
 
 		@LeaderOnly
 		void block() {
-			this.begun.countDown();
+			LeaderWorkObservationTests.this.begun.countDown();
 			try {
 				new CountDownLatch(1).await();
 			}
@@ -460,24 +447,9 @@ class LeaderWorkObservationTests {
 
 		@LeaderOnly
 		Mono<String> mono() {
-			return Mono.deferContextual((context) -> this.sink.asMono()
+			return Mono.deferContextual((context) -> LeaderWorkObservationTests.this.sink.asMono()
 				.map((report) -> report + " in "
 						+ name(context.getOrDefault(ObservationThreadLocalAccessor.KEY, null))));
-		}
-
-	}
-
-	static class Warming {
-
-		private final CountDownLatch warmed = new CountDownLatch(1);
-
-		CountDownLatch warmed() {
-			return this.warmed;
-		}
-
-		@LeaderOnly(runOnGrant = true)
-		void warm() {
-			this.warmed.countDown();
 		}
 
 	}
