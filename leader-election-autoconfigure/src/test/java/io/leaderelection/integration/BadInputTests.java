@@ -138,12 +138,6 @@ class BadInputTests {
 	}
 
 	@Test
-	void unreachableDatabaseLeavesAFollower(CapturedOutput output) throws Exception {
-		assertFollows(this.nodes.at(Processes.freePort()), output,
-				"The database for leader election cannot be reached");
-	}
-
-	@Test
 	@Tag("ring2")
 	void databaseThatAcceptsWithoutAnswerDoesNotHoldUpTheStart() throws Exception {
 		try (ServerSocket silent = new ServerSocket(0)) {

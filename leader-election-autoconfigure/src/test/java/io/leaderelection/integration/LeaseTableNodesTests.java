@@ -30,7 +30,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipLostException;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -47,19 +46,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.jdbc.core.simple.JdbcClient;
-import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.annotation.Isolation;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for nodes with {@code leader-election.store=table}.
@@ -89,7 +81,7 @@ class LeaseTableNodesTests {
 
 	@AfterEach
 	void dropTables() {
-		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate, fenced_by_lease".formatted(TABLE));
+		this.server.execute("DROP TABLE IF EXISTS %1$s, %1$s_node, %1$s_candidate".formatted(TABLE));
 	}
 
 	@Test
@@ -140,33 +132,6 @@ class LeaseTableNodesTests {
 	}
 
 	@Test
-	void startFailsWithoutPrivileges(CapturedOutput output) {
-		this.nodes.start().close();
-		String role = this.nodes.createRole();
-		this.server.execute("GRANT SELECT ON leader_election TO " + role);
-		assertStartFails(this.nodes.electingAs(role, "right"), output,
-				"The role \"" + role
-						+ "\" lacks privileges on the tables of leader election: INSERT, UPDATE on leader_election, ",
-				"GRANT SELECT, INSERT, UPDATE ON public.leader_election TO \"" + role + "\"");
-	}
-
-	/**
-	 * Nodes of that version may lead in these tables.
-	 */
-	@ParameterizedTest
-	@ValueSource(strings = { "always", "never" })
-	void startFailsWithTablesOfAnEarlierVersion(String initialization, CapturedOutput output) {
-		this.server.execute("CREATE TABLE %1$s (election text, holder text); CREATE TABLE %1$s_candidate (session uuid)"
-			.formatted(TABLE));
-		assertStartFails(
-				this.nodes.with("leader-election.table-name=" + TABLE,
-						"leader-election.initialize-schema=" + initialization),
-				output, "cannot hold elections: " + TABLE + " is that of an earlier version",
-				"If they belong to an earlier version, stop all its nodes, drop them and create those of");
-		assertThat(this.server.query("SELECT relname FROM pg_class WHERE relname = '" + TABLE + "_node'")).isEmpty();
-	}
-
-	@Test
 	void electionsOfANodeHaveOneLease(CapturedOutput output) {
 		assertStartFails(this.nodes.with("leader-election.elections.reports.lease-duration=3s"), output,
 				"Property: leader-election.elections.reports.lease-duration", "Value: 3000ms",
@@ -206,35 +171,6 @@ class LeaseTableNodesTests {
 		this.nodes.on(primary).start().awaitLeader();
 		PostgreSqlServer standby = this.nodes.register(primary.startStandby());
 		assertThat(this.nodes.on(standby).start().awaitProblem("standby").leads()).isFalse();
-	}
-
-	@ParameterizedTest
-	@EnumSource(value = Isolation.class, names = { "READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE" })
-	void transactionsOfLeaderWorkAreFenced(Isolation isolation) {
-		this.server.execute("CREATE TABLE IF NOT EXISTS fenced_by_lease (id text)");
-		LocalNode node = this.nodes.start("leader-election.lease-duration=3s").awaitLeader();
-		JdbcClient jdbc = node.bean(JdbcClient.class);
-		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
-		transaction.setIsolationLevel(isolation.value());
-		assertThat(node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> insert(jdbc, "kept"))))
-			.isTrue();
-		assertThat(node.elector().statistics().passedFence()).isOne();
-		assertThatExceptionOfType(LeadershipLostException.class)
-			.isThrownBy(() -> node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
-				insert(jdbc, "late");
-				String election = " WHERE election = '" + this.group + ":default'";
-				this.server.execute("UPDATE leader_election SET term = term + 1" + election);
-			})));
-		assertThat(rows("kept")).isOne();
-		assertThat(rows("late")).isZero();
-	}
-
-	private void insert(JdbcClient jdbc, String what) {
-		jdbc.sql("INSERT INTO fenced_by_lease VALUES (?)").param(this.group + what).update();
-	}
-
-	private int rows(String what) {
-		return this.server.query("SELECT id FROM fenced_by_lease WHERE id = '" + this.group + what + "'").size();
 	}
 
 	@Test

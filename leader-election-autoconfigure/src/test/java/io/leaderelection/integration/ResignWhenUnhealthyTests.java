@@ -17,7 +17,6 @@
 package io.leaderelection.integration;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 import org.awaitility.Awaitility;
@@ -47,26 +46,6 @@ class ResignWhenUnhealthyTests {
 		.with(Application.class);
 
 	@Test
-	void unhealthyLeaderHandsOverAndIsACandidateAgainWhenHealthy() {
-		LocalNode first = start("first").awaitLeader();
-		LocalNode second = start("second");
-		health(first).healthy = false;
-		second.awaitLeader();
-		Awaitility.await().until(() -> second.status().candidates().equals(List.of("second")));
-		first.awaitFollowing(second);
-		assertThat(first.elector().isSuspendedUntilResumed()).isTrue();
-		assertThat(second.elector().requestResignation(null, "test").refusal())
-			.isEqualTo("there is no other candidate");
-		assertThat(first.events().get(1)).startsWith("revoked");
-
-		health(first).healthy = true;
-		second.awaitCandidates(2);
-		assertThat(second.leads()).isTrue();
-		second.close();
-		first.awaitLeader();
-	}
-
-	@Test
 	void unhealthyNodeDoesNotLeadAlthoughThereIsNoOtherCandidate() {
 		LocalNode only = start("only").awaitLeader();
 		health(only).healthy = false;
@@ -88,20 +67,6 @@ class ResignWhenUnhealthyTests {
 		Awaitility.await().during(Duration.ofSeconds(10)).atMost(Duration.ofSeconds(18)).until(node::leads);
 		assertThat(node.events()).hasSize(1);
 		answer.countDown();
-	}
-
-	@Test
-	void leaderWhoseCheckHangsHandsOverAndIsACandidateAgainWhenItAnswers() {
-		LocalNode first = start("first").awaitLeader();
-		LocalNode second = start("second");
-		CountDownLatch answer = new CountDownLatch(1);
-		health(first).answer = answer;
-		second.awaitLeader();
-		Awaitility.await().until(() -> second.status().candidates().equals(List.of("second")));
-		assertThat(first.events()).hasSize(2);
-		answer.countDown();
-		second.awaitCandidates(2);
-		assertThat(second.leads()).isTrue();
 	}
 
 	@Test

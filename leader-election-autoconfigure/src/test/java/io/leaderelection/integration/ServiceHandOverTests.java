@@ -58,8 +58,8 @@ class ServiceHandOverTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Service.class, Endpoint.class })
 	void serviceHasStoppedBeforeThatOfTheNextLeaderStarts(Class<? extends Recording> type) {
-		LocalNode first = start(type);
-		LocalNode second = start(type);
+		LocalNode first = this.nodes.start(type);
+		LocalNode second = this.nodes.start(type);
 		Awaitility.await().until(service(first)::isRunning);
 		assertThat(service(second).isRunning()).isFalse();
 		assertThat(first.elector().resign()).succeedsWithin(LIMIT).isEqualTo(true);
@@ -70,9 +70,9 @@ class ServiceHandOverTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Service.class, Endpoint.class })
 	void closingTheContextStopsTheServiceBeforeTheLockIsFree(Class<? extends Recording> type) {
-		LocalNode first = start(type);
+		LocalNode first = this.nodes.start(type);
 		Recording service = service(first);
-		LocalNode second = start(type);
+		LocalNode second = this.nodes.start(type);
 		Awaitility.await().until(service::isRunning);
 		first.close();
 		assertOrder(service, second);
@@ -81,7 +81,7 @@ class ServiceHandOverTests {
 	@Test
 	void nodeThatCannotStartItsServiceLeavesItToAnother() {
 		LocalNode first = this.nodes.start(FailingService.class, "leader-election.services.start-attempts=1");
-		LocalNode second = start(Service.class);
+		LocalNode second = this.nodes.start(Service.class);
 		Awaitility.await().until(service(second)::isRunning);
 		assertThat(second.leads()).isTrue();
 		assertThat(first.leads()).isFalse();
@@ -91,7 +91,7 @@ class ServiceHandOverTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Service.class, Endpoint.class })
 	void serviceIsStoppedWhenTheSessionIsLostAndStartedInTheNextTerm(Class<? extends Recording> type) {
-		Recording service = service(start(type));
+		Recording service = service(this.nodes.start(type));
 		Awaitility.await().until(service::isRunning);
 		long started = service.started();
 		PostgreSqlServer.shared()
@@ -114,10 +114,6 @@ class ServiceHandOverTests {
 		assertThat(handOver).succeedsWithin(LIMIT).isEqualTo(true);
 		assertThat(handler.interrupted).isFalse();
 		assertThat(handler.handled.get()).isPositive();
-	}
-
-	private LocalNode start(Class<? extends Recording> type) {
-		return this.nodes.start(type);
 	}
 
 	private static void assertOrder(Recording former, LocalNode next) {

@@ -102,16 +102,6 @@ class UnusableDatabaseTests {
 	}
 
 	@Test
-	void unreachableDatabaseRefusesTheStartOfANodeThatIsNoCandidateAndIsToFailFast(CapturedOutput output) {
-		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
-		proxy.refuse();
-		assertThatException().isThrownBy(() -> this.nodes.at(proxy.port())
-			.start("leader-election.candidate=false", "leader-election.fail-fast=true"));
-		assertThat(output).contains("The database for leader election cannot be reached")
-			.contains("leader-election.fail-fast");
-	}
-
-	@Test
 	void roleThatMayNotReadTheTimelineNamesTheMissingGrant(CapturedOutput output) {
 		OwnDatabase database = database("REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC",
 				"REVOKE EXECUTE ON FUNCTION pg_current_wal_lsn() FROM PUBLIC");
@@ -127,25 +117,21 @@ class UnusableDatabaseTests {
 		on(database).start().awaitLeader();
 	}
 
-	@Test
-	void olderServerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
-		foundLater(database(OLD), "right", output, OLD_TEXT, "on x86_64. " + OLD_ACTION);
+	static Stream<Arguments> problemThatIsFoundLaterIsSaidOnceAndInHealth() {
+		return Stream.of(Arguments.argumentSet("older server", OLD, "right", OLD_TEXT, "on x86_64. " + OLD_ACTION),
+				Arguments.argumentSet("pooler", POOLER, "right",
+						"A connection pooler is between this application and PostgreSQL.",
+						"leader-election.allow-session-pooler=true"),
+				Arguments.argumentSet("wrong password", new String[0], "wrong",
+						"The database rejected the login for leader election: FATAL: password authentication failed",
+						"Check leader-election.datasource.username and password"));
 	}
 
-	@Test
-	void poolerThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
-		foundLater(database(POOLER), "right", output, "A connection pooler is between this application and PostgreSQL.",
-				"leader-election.allow-session-pooler=true");
-	}
-
-	@Test
-	void wrongPasswordThatIsFoundLaterIsSaidOnceAndInHealth(CapturedOutput output) {
-		foundLater(database(), "wrong", output,
-				"The database rejected the login for leader election: FATAL: password authentication failed",
-				"Check leader-election.datasource.username and password");
-	}
-
-	private void foundLater(OwnDatabase database, String password, CapturedOutput output, String text, String action) {
+	@ParameterizedTest
+	@MethodSource
+	void problemThatIsFoundLaterIsSaidOnceAndInHealth(String[] statements, String password, String text, String action,
+			CapturedOutput output) {
+		OwnDatabase database = database(statements);
 		TcpProxy proxy = this.nodes.register(new TcpProxy(this.server));
 		proxy.refuse();
 		LocalNode node = on(database).start(SoonAgain.class, "spring.datasource.url=" + database.url(proxy.port()),

@@ -155,15 +155,6 @@ class TestLeadershipTests {
 	}
 
 	@Test
-	void resetRevokesWhatWasGranted() {
-		this.contextRunner.run((context) -> {
-			leadership(context).grant();
-			leadership(context).reset();
-			assertThat(elector(context).isLeader()).isFalse();
-		});
-	}
-
-	@Test
 	void orderlyRevokeWaitsForWorkAndLossInterruptsIt() {
 		this.contextRunner.run((context) -> {
 			leadership(context).grant();

@@ -106,8 +106,9 @@ class SliceWithoutTestLeadershipTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { LeadershipOfTest.class, SchedulesOfTest.class, ElectorOfTest.class })
-	void fieldOfTheTestThatCannotBeInjected(Class<?> test) {
+	@ValueSource(
+			classes = { LeadershipOfTest.class, SchedulesOfTest.class, ElectorOfTest.class, ParameterOfSetUp.class })
+	void fieldOrParameterOfTheSetUpThatCannotBeInjected(Class<?> test) {
 		assertThatException().isThrownBy(() -> prepare(test))
 			.withMessageContaining("There is no bean of type")
 			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
@@ -119,13 +120,6 @@ class SliceWithoutTestLeadershipTests {
 		assertThatException().isThrownBy(() -> before(ParametersOfTest.class, method))
 			.withMessageContaining("There is no bean of type")
 			.withMessageContaining(method)
-			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
-	}
-
-	@Test
-	void parameterOfAMethodThatIsCalledForEachTestCannotBeInjected() {
-		assertThatException().isThrownBy(() -> prepare(ParameterOfSetUp.class))
-			.withMessageContaining("There is no bean of type")
 			.withMessageContaining("Add @AutoConfigureTestLeadership to the test class.");
 	}
 
