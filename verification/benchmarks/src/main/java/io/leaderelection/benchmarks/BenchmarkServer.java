@@ -16,31 +16,25 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import io.leaderelection.testsupport.PostgreSqlServer;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
 
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
-import org.springframework.util.FileSystemUtils;
 
 /**
- * An embedded PostgreSQL that flushes what it commits, as real ones do, and ends with
- * this process however that ends.
+ * A PostgreSQL that flushes what it commits, as real ones do.
  */
 public final class BenchmarkServer implements AutoCloseable {
 
-	private static final Duration LIMIT = Duration.ofSeconds(60);
+	private static final Duration LIMIT = Duration.ofSeconds(120);
 
 	/**
 	 * The session that so many others wait for. Nothing but the election uses advisory
@@ -52,51 +46,29 @@ public final class BenchmarkServer implements AutoCloseable {
 			WHERE locktype = 'advisory' AND objsubid = 1 AND held.granted AND NOT waiting.granted
 			  AND (SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) = ?""";
 
-	private final Path directory;
-
-	private final EmbeddedPostgres server;
-
-	private final Process guard;
+	private final PostgreSqlServer server;
 
 	private final SingleConnectionDataSource connection;
 
 	private final JdbcTemplate jdbc;
 
-	public BenchmarkServer(Map<String, String> settings) throws IOException {
-		this.directory = Files.createTempDirectory("leader-election-benchmark");
-		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
-			.setDataDirectory(this.directory.resolve("data"))
-			.setServerConfig("fsync", "on")
-			.setServerConfig("synchronous_commit", "on")
-			.setServerConfig("full_page_writes", "on")
-			.setPGStartupWait(LIMIT);
-		settings.forEach(builder::setServerConfig);
-		this.server = builder.start();
-		this.guard = guard();
+	/**
+	 * Start a server.
+	 * @param settings further settings, in the form {@code name=value}
+	 */
+	public BenchmarkServer(String... settings) {
+		this.server = PostgreSqlServer
+			.start(Stream.concat(Stream.of("fsync=on"), Stream.of(settings)).toArray(String[]::new));
 		this.connection = new SingleConnectionDataSource(url(), true);
 		this.jdbc = new JdbcTemplate(this.connection);
 	}
 
-	/**
-	 * A shell that ends the server when this process is gone, and with it the pipe.
-	 */
-	private Process guard() throws IOException {
-		String pid = Files.readAllLines(this.directory.resolve("data").resolve("postmaster.pid")).get(0).trim();
-		return new ProcessBuilder("sh", "-c",
-				"trap '' INT HUP TERM; read -r end || { kill -INT \"$1\"; "
-						+ "while kill -0 \"$1\"; do sleep 0.1; done; rm -rf \"$2\"; }",
-				"sh", pid, this.directory.toString())
-			.redirectOutput(ProcessBuilder.Redirect.DISCARD)
-			.redirectError(ProcessBuilder.Redirect.DISCARD)
-			.start();
-	}
-
 	String url() {
-		return url("postgres");
+		return url(this.server.username());
 	}
 
-	public int port() {
-		return this.server.getPort();
+	String url(String role) {
+		return url(role, port());
 	}
 
 	/**
@@ -106,11 +78,21 @@ public final class BenchmarkServer implements AutoCloseable {
 	 * @return the JDBC URL
 	 */
 	public String url(String role, int port) {
-		return url(role).replace(":" + port() + "/", ":" + port + "/");
+		return this.server.jdbcUrl(port) + "?user=" + role + "&password=" + this.server.password();
 	}
 
-	String url(String role) {
-		return this.server.getJdbcUrl(role, "postgres");
+	public int port() {
+		return this.server.port();
+	}
+
+	/**
+	 * Creates the role of the nodes, which may create tables and whose statements the
+	 * server counts.
+	 */
+	public void createNodeRole() {
+		this.jdbc.execute("CREATE EXTENSION pg_stat_statements");
+		this.server.createRole("node");
+		this.jdbc.execute("GRANT CREATE ON SCHEMA public TO node");
 	}
 
 	/**
@@ -126,35 +108,26 @@ public final class BenchmarkServer implements AutoCloseable {
 	 * it.
 	 * @return the process of the session that holds it
 	 */
-	int awaitCandidates(int count) throws InterruptedException {
-		long start = System.nanoTime();
-		while (System.nanoTime() - start < LIMIT.toNanos()) {
-			List<Integer> holders = this.jdbc.queryForList(WAITED_FOR, Integer.class, count);
-			if (holders.size() == 1) {
-				return holders.get(0);
-			}
-			Thread.sleep(20);
-		}
-		throw new IllegalStateException("There are not " + count + " candidates");
+	int awaitCandidates(int count) {
+		return await()
+			.until(() -> this.jdbc.queryForList(WAITED_FOR, Integer.class, count), (holders) -> holders.size() == 1)
+			.get(0);
 	}
 
 	/**
 	 * Waits until all nodes are candidates of an election in the lease table that one of
 	 * them leads.
 	 */
-	void awaitCandidates(Collection<String> nodes) throws InterruptedException {
+	void awaitCandidates(Collection<String> nodes) {
 		String names = nodes.stream().collect(Collectors.joining("', '", "'", "'"));
 		String count = "SELECT (SELECT count(DISTINCT node) FROM leader_election_candidate JOIN leader_election_node "
 				+ "USING (token) WHERE candidate AND node IN (" + names + ")) + (SELECT count(*) FROM leader_election "
 				+ "JOIN leader_election_node ON token = owner WHERE node IN (" + names + "))";
-		long start = System.nanoTime();
-		while (System.nanoTime() - start < LIMIT.toNanos()) {
-			if (Objects.equals(this.jdbc.queryForObject(count, Integer.class), nodes.size() + 1)) {
-				return;
-			}
-			Thread.sleep(20);
-		}
-		throw new IllegalStateException("Not all are candidates: " + names);
+		await().until(() -> Objects.equals(this.jdbc.queryForObject(count, Integer.class), nodes.size() + 1));
+	}
+
+	static ConditionFactory await() {
+		return Awaitility.await().atMost(LIMIT).pollInterval(Duration.ofMillis(20));
 	}
 
 	/**
@@ -167,14 +140,7 @@ public final class BenchmarkServer implements AutoCloseable {
 	@Override
 	public void close() {
 		this.connection.destroy();
-		try (OutputStream input = this.guard.getOutputStream()) {
-			this.server.close();
-			input.write('\n');
-			FileSystemUtils.deleteRecursively(this.directory);
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		this.server.close();
 	}
 
 }

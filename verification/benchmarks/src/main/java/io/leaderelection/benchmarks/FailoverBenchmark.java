@@ -29,6 +29,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 import io.leaderelection.benchmarks.NodeProcess.Report;
+import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.env.SimpleCommandLinePropertySource;
@@ -81,7 +82,7 @@ public final class FailoverBenchmark {
 		String leaseDuration = get(options, "lease-duration", "5s");
 		String kinds = get(options, "kinds", "KILLED,STOPPED,SESSION_TERMINATED");
 		List<Results> results = new ArrayList<>();
-		try (BenchmarkServer server = new BenchmarkServer(Map.of())) {
+		try (BenchmarkServer server = new BenchmarkServer()) {
 			for (Store store : Store.parse(get(options, "stores", "advisory-lock"))) {
 				FailoverBenchmark benchmark = new FailoverBenchmark(server, store, leaseDuration, takeoverDelay);
 				results.add(benchmark.measure(kinds.split(","), runs));
@@ -127,12 +128,14 @@ public final class FailoverBenchmark {
 		this.server.terminate(0);
 		while (this.nodes.size() < NODES) {
 			this.started++;
-			Network network = new Network(this.server.port());
+			TcpProxy network = new TcpProxy("localhost", this.server.port());
+			String name = this.store + "-" + this.started;
 			List<String> arguments = new ArrayList<>(this.arguments);
+			arguments.add("--leader-election.node-id=" + name);
 			// Only what is cut off is to have anything between it and the server
 			arguments.add("--spring.datasource.url="
 					+ (this.networked ? this.server.url("postgres", network.port()) : this.server.url()));
-			this.nodes.add(new NodeProcess(this.store + "-" + this.started, network, arguments));
+			this.nodes.add(new NodeProcess(name, network, arguments));
 		}
 		for (NodeProcess node : this.nodes) {
 			node.await(Report.STARTED);
@@ -162,16 +165,16 @@ public final class FailoverBenchmark {
 		int session = awaitSettled();
 		long hit = System.nanoTime();
 		switch (kind) {
-			case KILLED -> leader.kill();
-			case STOPPED -> leader.terminate();
-			case FROZEN -> leader.signal("STOP");
+			case KILLED -> leader.jvm().kill();
+			case STOPPED -> leader.jvm().terminate();
+			case FROZEN -> leader.jvm().signal("STOP");
 			case CUT -> leader.cutOff();
 			case SESSION_TERMINATED -> this.server.terminate(session);
 		}
 		NodeProcess next = awaitLeader(followers);
 		next.await(Report.GRANTED);
 		if (kind == Kind.FROZEN) {
-			leader.signal("CONT");
+			leader.jvm().signal("CONT");
 		}
 		if (kind != Kind.KILLED) {
 			leader.await(Report.REVOKED);
@@ -207,7 +210,7 @@ public final class FailoverBenchmark {
 		return session;
 	}
 
-	private int awaitCandidates() throws InterruptedException {
+	private int awaitCandidates() {
 		if (this.store == Store.TABLE) {
 			this.server.awaitCandidates(this.nodes.stream().map(NodeProcess::toString).toList());
 			return 0;

@@ -16,7 +16,6 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.LeaderElector;
@@ -24,6 +23,8 @@ import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.benchmarks.NodeProcess.Report;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.NodeJvm;
 
 import org.springframework.boot.Banner;
 import org.springframework.boot.SpringApplication;
@@ -51,32 +52,14 @@ public class FailoverNode {
 	private static final long SAMPLE_INTERVAL = 250_000;
 
 	public static void main(String[] args) {
-		start(FailoverNode::endWithParent, "parent");
+		NodeJvm.endWithParent();
 		SpringApplication application = new SpringApplication(FailoverNode.class);
 		application.setWebApplicationType(WebApplicationType.NONE);
 		application.setBannerMode(Banner.Mode.OFF);
 		LeaderElector elector = application.run(args).getBean(LeaderElector.class);
 		// Also links the one expression that makes the text of a report
 		report(Report.STARTED, System.nanoTime());
-		start(() -> sample(elector), "sampler");
-	}
-
-	static void start(Runnable task, String name) {
-		Thread thread = new Thread(task, name);
-		thread.setDaemon(true);
-		thread.start();
-	}
-
-	static void endWithParent() {
-		try {
-			while (System.in.read() >= 0) {
-				// Nothing is ever written to it
-			}
-		}
-		catch (IOException ex) {
-			// Ends as well
-		}
-		Runtime.getRuntime().halt(1);
+		Daemon.start("sampler", () -> sample(elector));
 	}
 
 	/**

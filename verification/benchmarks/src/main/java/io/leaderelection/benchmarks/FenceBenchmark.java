@@ -16,10 +16,8 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -126,8 +124,8 @@ public class FenceBenchmark {
 		Node unfenced;
 
 		@Setup
-		public void start() throws IOException, InterruptedException {
-			this.server = new BenchmarkServer(Map.of());
+		public void start() throws InterruptedException {
+			this.server = new BenchmarkServer();
 			JdbcTemplate jdbc = this.server.jdbc();
 			jdbc.execute("CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL) WITH (fillfactor = 50)");
 			jdbc.execute("CREATE TABLE history (account int, amount int, at timestamptz)");

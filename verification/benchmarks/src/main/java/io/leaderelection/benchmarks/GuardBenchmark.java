@@ -16,10 +16,7 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
@@ -137,7 +134,7 @@ public class GuardBenchmark {
 		private final BenchmarkServer server;
 
 		public PostgreSqlLeader() {
-			this(startServer());
+			this(new BenchmarkServer());
 		}
 
 		private PostgreSqlLeader(BenchmarkServer server) {
@@ -145,17 +142,8 @@ public class GuardBenchmark {
 			this.server = server;
 		}
 
-		private static BenchmarkServer startServer() {
-			try {
-				return new BenchmarkServer(Map.of());
-			}
-			catch (IOException ex) {
-				throw new UncheckedIOException(ex);
-			}
-		}
-
 		@Override
-		public void close() throws IOException {
+		public void close() {
 			super.close();
 			this.server.close();
 		}
@@ -201,7 +189,7 @@ public class GuardBenchmark {
 		}
 
 		@TearDown
-		public void close() throws IOException {
+		public void close() {
 			this.context.close();
 		}
 

@@ -19,7 +19,6 @@ package io.leaderelection.benchmarks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -73,13 +72,12 @@ public final class IdleCostBenchmark {
 		int locks = Integer.parseInt(Objects.requireNonNullElse(options.getProperty("locks"), "10000"));
 		// What is measured with all statements counted is the number of statements, not
 		// their time
-		try (BenchmarkServer server = new BenchmarkServer(
-				Map.of("shared_preload_libraries", "pg_stat_statements", "pg_stat_statements.track", "all",
-						"max_connections", "200", "max_locks_per_transaction", String.valueOf(64 + locks / 100)))) {
+		try (BenchmarkServer server = new BenchmarkServer("shared_preload_libraries=pg_stat_statements",
+				"pg_stat_statements.track=all", "max_connections=200",
+				"max_locks_per_transaction=" + (64 + locks / 100))) {
 			IdleCostBenchmark benchmark = new IdleCostBenchmark(server);
 			System.out.println(Machine.describe(server.jdbc()) + ", load " + Machine.load());
-			benchmark.jdbc.execute("CREATE EXTENSION pg_stat_statements");
-			benchmark.jdbc.execute("CREATE ROLE node LOGIN");
+			server.createNodeRole();
 			try {
 				benchmark.measure(nodes, seconds);
 			}

@@ -16,13 +16,9 @@
 
 package io.leaderelection.benchmarks;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
-import java.sql.Connection;
 import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.List;
-import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -39,6 +35,7 @@ import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.postgresql.table.LeaseTable;
+import io.leaderelection.testsupport.CountedConnection;
 
 /**
  * A node in this JVM, without an application. Counts its requests to the database and its
@@ -96,29 +93,7 @@ final class LightNode implements AutoCloseable {
 	}
 
 	private ConnectionSource source(String url) {
-		return (settings) -> {
-			Properties properties = new Properties();
-			properties.putAll(settings);
-			return counted(DriverManager.getConnection(url, properties));
-		};
-	}
-
-	/**
-	 * Each request is one message, for which a statement is created.
-	 */
-	private Connection counted(Connection connection) {
-		return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
-				(proxy, method, arguments) -> {
-					if (method.getName().equals("createStatement")) {
-						this.requests.increment();
-					}
-					try {
-						return method.invoke(connection, arguments);
-					}
-					catch (InvocationTargetException ex) {
-						throw ex.getTargetException();
-					}
-				});
+		return (settings) -> CountedConnection.of(DriverManager.getConnection(url, settings), this.requests);
 	}
 
 	long requests() {
@@ -134,19 +109,6 @@ final class LightNode implements AutoCloseable {
 
 	boolean leadsAll() {
 		return this.electors.all().stream().allMatch(LeaderElector::isLeader);
-	}
-
-	/**
-	 * Wait until this node leads all elections.
-	 */
-	void awaitLeader(long nanos) throws InterruptedException {
-		long start = System.nanoTime();
-		while (!leadsAll()) {
-			if (System.nanoTime() - start > nanos) {
-				throw new IllegalStateException("The first node does not lead all elections");
-			}
-			Thread.sleep(20);
-		}
 	}
 
 	@Override

@@ -16,12 +16,14 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+
+import io.leaderelection.testsupport.NodeJvm;
+import io.leaderelection.testsupport.TcpProxy;
 
 /**
  * The handle of a node in a JVM of its own.
@@ -37,7 +39,7 @@ final class NodeProcess implements AutoCloseable {
 
 	private final String name;
 
-	private final Network network;
+	private final TcpProxy network;
 
 	private final NodeJvm jvm;
 
@@ -49,13 +51,13 @@ final class NodeProcess implements AutoCloseable {
 	 * @param network its way to the database
 	 * @param arguments its command line
 	 */
-	NodeProcess(String name, Network network, List<String> arguments) {
+	NodeProcess(String name, TcpProxy network, List<String> arguments) {
 		this.name = name;
 		this.network = network;
 		for (Report report : Report.values()) {
 			this.reports.put(report, new CompletableFuture<>());
 		}
-		this.jvm = new NodeJvm(name, FailoverNode.class, "128m", arguments, PREFIX, this::accept);
+		this.jvm = new NodeJvm(name, FailoverNode.class, arguments, PREFIX, this::accept);
 		this.jvm.ended()
 			.thenRun(() -> this.reports.values().forEach((report) -> report.completeExceptionally(this.jvm.failure())));
 	}
@@ -97,39 +99,21 @@ final class NodeProcess implements AutoCloseable {
 		return get(report).get(LIMIT_SECONDS, TimeUnit.SECONDS);
 	}
 
-	/**
-	 * Sends SIGTERM.
-	 */
-	void terminate() {
-		this.jvm.terminate();
-	}
-
-	/**
-	 * Sends SIGKILL.
-	 */
-	void kill() {
-		this.jvm.kill();
-	}
-
-	/**
-	 * Sends SIGSTOP or SIGCONT.
-	 */
-	void signal(String signal) throws IOException, InterruptedException {
-		this.jvm.signal(signal);
+	NodeJvm jvm() {
+		return this.jvm;
 	}
 
 	/**
 	 * Cuts it off from the database.
 	 */
 	void cutOff() {
-		this.network.cut();
+		this.network.blackHole();
 	}
 
 	@Override
 	public void close() {
-		kill();
-		this.network.close();
 		this.jvm.close();
+		this.network.close();
 	}
 
 	@Override

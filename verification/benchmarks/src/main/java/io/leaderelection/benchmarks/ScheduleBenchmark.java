@@ -16,12 +16,10 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZoneOffset;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.LeaderElector;
@@ -107,8 +105,8 @@ public class ScheduleBenchmark {
 		Jobs jobs;
 
 		@Setup
-		public void start() throws IOException, InterruptedException {
-			this.server = new BenchmarkServer(Map.of());
+		public void start() throws InterruptedException {
+			this.server = new BenchmarkServer();
 			this.server.jdbc().execute("CREATE TABLE run (id int PRIMARY KEY, count bigint) WITH (fillfactor = 50)");
 			this.server.jdbc().execute("INSERT INTO run VALUES (1, 0)");
 			this.context = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)

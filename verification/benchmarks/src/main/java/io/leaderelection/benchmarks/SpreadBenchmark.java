@@ -20,7 +20,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -90,11 +89,9 @@ public final class SpreadBenchmark {
 		String phases = get(options, "phases", "ADDED,STOPPED,FROZEN,ROLLING");
 		// A session per election for the advisory lock, and the pools of the nodes
 		int connections = 50 + (nodes + 1) * (10 + ((store == Store.ADVISORY_LOCK) ? elections : 0));
-		try (BenchmarkServer server = new BenchmarkServer(Map.of("shared_preload_libraries", "pg_stat_statements",
-				"max_connections", String.valueOf(connections)))) {
-			server.jdbc().execute("CREATE EXTENSION pg_stat_statements");
-			server.jdbc().execute("CREATE ROLE node LOGIN");
-			server.jdbc().execute("GRANT CREATE ON SCHEMA public TO node");
+		try (BenchmarkServer server = new BenchmarkServer("shared_preload_libraries=pg_stat_statements",
+				"max_connections=" + connections)) {
+			server.createNodeRole();
 			SpreadBenchmark benchmark = new SpreadBenchmark(server, store, nodes, elections, hold, freeze, limit);
 			String load = Machine.load();
 			benchmark.run("NONE".equals(phases) ? new String[0] : phases.split(","), seconds);
@@ -151,11 +148,12 @@ public final class SpreadBenchmark {
 
 	/** One at a time, since the start of many JVMs leaves no processor to the leaders. */
 	private void start(String id) throws Exception {
-		List<String> arguments = new ArrayList<>(List.of("--spring.application.name=spread",
-				"--spring.datasource.url=" + this.server.url("node"), "--spring.datasource.hikari.maximum-pool-size=2",
-				"--logging.level.root=WARN", "--leader-election.store=" + this.store,
-				"--leader-election.initialize-schema=always", "--leader-election.spread=" + this.spread,
-				"--leader-election.priority-hold=" + this.hold, "--leader-election.drain-timeout=5s"));
+		List<String> arguments = new ArrayList<>(List.of("--leader-election.node-id=" + id,
+				"--spring.application.name=spread", "--spring.datasource.url=" + this.server.url("node"),
+				"--spring.datasource.hikari.maximum-pool-size=2", "--logging.level.root=WARN",
+				"--leader-election.store=" + this.store, "--leader-election.initialize-schema=always",
+				"--leader-election.spread=" + this.spread, "--leader-election.priority-hold=" + this.hold,
+				"--leader-election.drain-timeout=5s"));
 		if (this.spread) {
 			arguments.add("--leader-election.partitions.part=" + (this.elections - 1));
 		}
@@ -190,9 +188,9 @@ public final class SpreadBenchmark {
 			case ADDED -> start(nodes.size() + 1);
 			case STOPPED -> stop(nodes.get(nodes.size() - 1));
 			case FROZEN -> {
-				nodes.get(0).signal("STOP");
+				nodes.get(0).jvm().signal("STOP");
 				TimeUnit.NANOSECONDS.sleep(this.freeze.toNanos());
-				nodes.get(0).signal("CONT");
+				nodes.get(0).jvm().signal("CONT");
 			}
 			case ROLLING -> {
 				for (SpreadNode node : nodes) {

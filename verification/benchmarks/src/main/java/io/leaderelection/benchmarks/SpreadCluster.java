@@ -162,8 +162,8 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 				if (condition.getAsBoolean()) {
 					return this.changed;
 				}
-				this.nodes.stream().filter(SpreadNode::hasEnded).findFirst().ifPresent((node) -> {
-					throw node.failure();
+				this.nodes.stream().filter((node) -> node.jvm().ended().isDone()).findFirst().ifPresent((node) -> {
+					throw node.jvm().failure();
 				});
 			}
 			Thread.sleep(20);
@@ -176,7 +176,7 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 		List<SpreadNode> all = nodes();
 		all.forEach(this::remove);
 		// All at once, since each takes over from those that end before it
-		all.forEach(SpreadNode::kill);
+		all.forEach((node) -> node.jvm().kill());
 		all.forEach(SpreadNode::close);
 	}
 

@@ -16,7 +16,6 @@
 
 package io.leaderelection.benchmarks;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +26,8 @@ import io.leaderelection.LeaderElectors;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.NodeJvm;
 
 import org.springframework.boot.Banner;
 import org.springframework.boot.SpringApplication;
@@ -62,7 +63,7 @@ final class SpreadNode implements AutoCloseable {
 	SpreadNode(String id, List<String> arguments, Observer observer) {
 		this.id = id;
 		this.observer = observer;
-		this.jvm = new NodeJvm(id, Application.class, "128m", arguments, PREFIX, this::accept);
+		this.jvm = new NodeJvm(id, Application.class, arguments, PREFIX, this::accept);
 		this.jvm.ended().thenRun(() -> this.started.completeExceptionally(this.jvm.failure()));
 	}
 
@@ -81,12 +82,8 @@ final class SpreadNode implements AutoCloseable {
 		this.started.get(LIMIT_SECONDS, TimeUnit.SECONDS);
 	}
 
-	boolean hasEnded() {
-		return this.jvm.ended().isDone();
-	}
-
-	IllegalStateException failure() {
-		return this.jvm.failure();
+	NodeJvm jvm() {
+		return this.jvm;
 	}
 
 	/**
@@ -95,20 +92,6 @@ final class SpreadNode implements AutoCloseable {
 	void stop() throws Exception {
 		this.jvm.terminate();
 		this.jvm.ended().get(LIMIT_SECONDS, TimeUnit.SECONDS);
-	}
-
-	/**
-	 * Sends SIGSTOP or SIGCONT.
-	 */
-	void signal(String signal) throws IOException, InterruptedException {
-		this.jvm.signal(signal);
-	}
-
-	/**
-	 * Sends SIGKILL.
-	 */
-	void kill() {
-		this.jvm.kill();
 	}
 
 	@Override
@@ -144,13 +127,13 @@ final class SpreadNode implements AutoCloseable {
 		private static final long WORK_MILLIS = 200;
 
 		public static void main(String[] args) {
-			FailoverNode.start(FailoverNode::endWithParent, "parent");
+			NodeJvm.endWithParent();
 			SpringApplication application = new SpringApplication(Application.class);
 			application.setWebApplicationType(WebApplicationType.NONE);
 			application.setBannerMode(Banner.Mode.OFF);
 			application.setKeepAlive(true);
 			LeaderElectors electors = application.run(args).getBean(LeaderElectors.class);
-			electors.forEach((elector) -> FailoverNode.start(() -> work(elector), "work of " + elector.getElection()));
+			electors.forEach((elector) -> Daemon.start("work of " + elector.getElection(), () -> work(elector)));
 			report("STARTED");
 		}
 

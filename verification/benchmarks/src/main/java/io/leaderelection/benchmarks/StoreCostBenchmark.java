@@ -24,7 +24,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -50,8 +49,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * keeps, as after so many rounds of a leader.
  */
 public final class StoreCostBenchmark {
-
-	private static final long LIMIT = TimeUnit.SECONDS.toNanos(120);
 
 	private static final String WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'";
 
@@ -90,13 +87,11 @@ public final class StoreCostBenchmark {
 				* elections.stream().max(Integer::compare).orElse(0) + 50;
 		List<String> rows = new ArrayList<>();
 		// A checkpoint would add full pages to the WAL of one measurement
-		try (BenchmarkServer server = new BenchmarkServer(Map.of("shared_preload_libraries", "pg_stat_statements",
-				"pg_stat_statements.max", "20000", "max_connections", String.valueOf(connections), "checkpoint_timeout",
-				"1d", "max_wal_size", "4GB"))) {
+		try (BenchmarkServer server = new BenchmarkServer("shared_preload_libraries=pg_stat_statements",
+				"pg_stat_statements.max=20000", "max_connections=" + connections, "checkpoint_timeout=1d",
+				"max_wal_size=4GB")) {
 			System.out.println(Machine.describe(server.jdbc()) + ", load " + Machine.load());
-			server.jdbc().execute("CREATE EXTENSION pg_stat_statements");
-			server.jdbc().execute("CREATE ROLE node LOGIN");
-			server.jdbc().execute("GRANT CREATE ON SCHEMA public TO node");
+			server.createNodeRole();
 			StoreCostBenchmark benchmark = new StoreCostBenchmark(server, seconds, versions);
 			for (int nodeCount : nodes) {
 				for (int electionCount : elections) {
@@ -137,7 +132,7 @@ public final class StoreCostBenchmark {
 		try {
 			for (int number = 1; number <= nodeCount; number++) {
 				nodes.add(new LightNode(this.server.url("node"), store, group, "node-" + number, electionCount));
-				nodes.get(0).awaitLeader(LIMIT);
+				BenchmarkServer.await().until(nodes.get(0)::leadsAll);
 			}
 			int sessions = Math.min(nodeCount, 1 + ElectionSettings.STANDBYS);
 			int expected = (store == Store.TABLE) ? nodeCount : sessions * electionCount;
@@ -215,14 +210,8 @@ public final class StoreCostBenchmark {
 		return Objects.requireNonNullElse(this.jdbc.queryForObject(sql, Long.class), 0L);
 	}
 
-	private void awaitConnections(int count) throws InterruptedException {
-		long start = System.nanoTime();
-		while (connections() != count) {
-			if (System.nanoTime() - start > LIMIT) {
-				throw new IllegalStateException("There are " + connections() + " connections and not " + count);
-			}
-			Thread.sleep(50);
-		}
+	private void awaitConnections(int count) {
+		BenchmarkServer.await().until(() -> connections() == count);
 	}
 
 	/**

@@ -69,20 +69,19 @@ interface Backend extends AutoCloseable {
 				  (SELECT count(*) FROM pg_stat_activity WHERE usename = 'node') AS connections,
 				  pg_current_wal_lsn() - '0/0' AS wal FROM pg_stat_statements WHERE userid = 'node'::regrole""";
 
-		private static final List<String> SCHEMA = List.of("CREATE EXTENSION pg_stat_statements",
-				"CREATE ROLE node LOGIN", "GRANT CREATE ON SCHEMA public TO node", "SET ROLE node",
-				"""
-						CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
-						  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""",
+		private static final List<String> SCHEMA = List.of("SET ROLE node", """
+				CREATE TABLE int_lock (lock_key CHAR(36) NOT NULL, region VARCHAR(100) NOT NULL, client_id CHAR(36),
+				  created_date TIMESTAMP NOT NULL, expired_after TIMESTAMP NOT NULL, PRIMARY KEY (lock_key, region))""",
 				"""
 						CREATE TABLE shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY, lock_until TIMESTAMP NOT NULL,
 						  locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)""", "RESET ROLE");
 
 		private final BenchmarkServer server;
 
-		PostgreSql() throws IOException {
-			this.server = new BenchmarkServer(Map.of("shared_preload_libraries", "pg_stat_statements",
-					"pg_stat_statements.track", "all", "max_connections", "200"));
+		PostgreSql() {
+			this.server = new BenchmarkServer("shared_preload_libraries=pg_stat_statements",
+					"pg_stat_statements.track=all", "max_connections=200");
+			this.server.createNodeRole();
 			SCHEMA.forEach(this.server.jdbc()::execute);
 		}
 

@@ -25,6 +25,7 @@ import java.util.function.Predicate;
 import io.leaderelection.comparison.History.Event;
 import io.leaderelection.comparison.History.Kind;
 import io.leaderelection.comparison.Result.Measurement;
+import io.leaderelection.testsupport.NodeJvm;
 import io.leaderelection.testsupport.TcpProxy;
 import org.jspecify.annotations.Nullable;
 
@@ -38,14 +39,14 @@ final class Cluster implements AutoCloseable {
 
 	private final String election;
 
-	private final List<NodeProcess> nodes = new ArrayList<>();
+	private final List<NodeJvm> nodes = new ArrayList<>();
 
 	private final List<TcpProxy> proxies = new ArrayList<>();
 
 	private final List<Event> events = new ArrayList<>();
 
 	/** A node that is stopped does not notice the end of the driver. */
-	private final Thread hook = new Thread(() -> this.nodes.forEach((node) -> node.end(false)));
+	private final Thread hook = new Thread(() -> this.nodes.forEach(NodeJvm::kill));
 
 	Cluster(Run run, String election) {
 		this.run = run;
@@ -59,13 +60,19 @@ final class Cluster implements AutoCloseable {
 					List.of(this.run.candidate().adapter().getName(), String.valueOf(!measurement.isIdle())));
 			options(number, measurement == Measurement.CUT || measurement == Measurement.KILL_PROXIED)
 				.forEach((option) -> arguments.add("--" + option));
-			this.nodes.add(new NodeProcess(number, arguments, this::accept));
+			int node = number;
+			NodeJvm jvm = new NodeJvm("node-" + node, Node.class, arguments, Node.PREFIX,
+					(report) -> accept(Event.parse(node, report)));
+			this.nodes.add(jvm);
+			jvm.ended().thenRun(() -> accept(new Event(node, Kind.ENDED, System.nanoTime())));
 		}
-		for (NodeProcess node : this.nodes) {
-			Event event = await((each) -> each.node() == node.number()
-					&& (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED), Duration.ofSeconds(120));
+		for (int number = 0; number < this.nodes.size(); number++) {
+			int node = number;
+			Event event = await(
+					(each) -> each.node() == node && (each.kind() == Kind.STARTED || each.kind() == Kind.ENDED),
+					Duration.ofSeconds(120));
 			if (event == null || event.kind() == Kind.ENDED) {
-				throw new IllegalStateException("Not started: " + node);
+				throw this.nodes.get(node).failure();
 			}
 		}
 	}
@@ -118,47 +125,48 @@ final class Cluster implements AutoCloseable {
 	}
 
 	double cpuMillis() {
-		return this.nodes.stream().mapToDouble(NodeProcess::cpuMillis).sum();
+		return this.nodes.stream()
+			.mapToDouble((node) -> node.process().info().totalCpuDuration().orElseThrow().toNanos() / 1e6)
+			.sum();
 	}
 
 	/**
 	 * Waits until a node leads, or has run last.
 	 */
-	synchronized NodeProcess awaitLeader(Duration limit) throws InterruptedException {
+	synchronized int awaitLeader(Duration limit) throws InterruptedException {
 		boolean runs = this.run.candidate() == Candidate.SHEDLOCK;
 		await((event) -> history().leader(runs) >= 0, limit);
 		int leader = history().leader(runs);
 		if (leader < 0) {
-			throw new IllegalStateException("No node leads: " + this.nodes);
+			throw new IllegalStateException("No node leads: " + this.nodes.stream().map(NodeJvm::output).toList());
 		}
-		return this.nodes.get(leader);
+		return leader;
 	}
 
-	void apply(Measurement fault, NodeProcess leader) throws Exception {
+	void apply(Measurement fault, int leader) throws Exception {
 		switch (fault) {
-			case KILL, KILL_PROXIED, STOP -> leader.end(fault == Measurement.STOP);
-			case FREEZE -> leader.signal("STOP");
-			case CUT -> this.proxies.get(leader.number()).blackHole();
-			case SESSION -> this.run.backend().endSessions(leader.number(), this.election);
+			case KILL, KILL_PROXIED -> this.nodes.get(leader).kill();
+			case STOP -> this.nodes.get(leader).terminate();
+			case FREEZE -> this.nodes.get(leader).signal("STOP");
+			case CUT -> this.proxies.get(leader).blackHole();
+			case SESSION -> this.run.backend().endSessions(leader, this.election);
 			default -> throw new IllegalArgumentException(fault + " is no fault");
 		}
 	}
 
-	void restore(Measurement fault, NodeProcess leader) {
+	void restore(Measurement fault, int leader) {
 		if (fault == Measurement.FREEZE) {
-			leader.signal("CONT");
+			this.nodes.get(leader).signal("CONT");
 		}
 		if (fault == Measurement.CUT) {
-			this.proxies.get(leader.number()).heal();
+			this.proxies.get(leader).heal();
 		}
 	}
 
 	@Override
-	public void close() throws InterruptedException {
+	public void close() {
 		this.hook.run();
-		for (NodeProcess node : this.nodes) {
-			node.close();
-		}
+		this.nodes.forEach(NodeJvm::close);
 		this.proxies.forEach(TcpProxy::close);
 		Runtime.getRuntime().removeShutdownHook(this.hook);
 	}

@@ -96,6 +96,11 @@ record History(List<Event> events) {
 	 */
 	record Event(int node, Kind kind, long time) {
 
+		static Event parse(int node, String report) {
+			String[] words = report.split(" ");
+			return new Event(node, Kind.valueOf(words[0]), Long.parseLong(words[1]));
+		}
+
 	}
 
 	/**

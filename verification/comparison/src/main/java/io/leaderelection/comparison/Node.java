@@ -16,14 +16,14 @@
 
 package io.leaderelection.comparison;
 
-import java.io.IOException;
-import java.io.OutputStream;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.comparison.History.Kind;
+import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.NodeJvm;
 
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
@@ -61,7 +61,7 @@ public final class Node {
 	 * options
 	 */
 	public static void main(String[] args) throws Exception {
-		startThread(Node::endWithParent);
+		NodeJvm.endWithParent();
 		SpringApplication application = new SpringApplication(Class.forName(args[0]));
 		application.setWebApplicationType(WebApplicationType.NONE);
 		application.setRegisterShutdownHook(false);
@@ -76,29 +76,12 @@ public final class Node {
 		}));
 		Runnable work = sampled ? () -> report(Kind.RUN, System.nanoTime()) : () -> {
 		};
-		startThread(() -> node.repeat(work, sampled ? pause : Duration.ofSeconds(1)));
+		Daemon.start("work", () -> node.repeat(work, sampled ? pause : Duration.ofSeconds(1)));
 		while (sampled) {
 			node.sample();
 			LockSupport.parkNanos(SAMPLE_INTERVAL);
 		}
 		Thread.currentThread().join();
-	}
-
-	static void startThread(Runnable task) {
-		Thread thread = new Thread(task);
-		thread.setDaemon(true);
-		thread.start();
-	}
-
-	private static void endWithParent() {
-		try {
-			// Nothing is ever written to it
-			System.in.transferTo(OutputStream.nullOutputStream());
-		}
-		catch (IOException ex) {
-			// Ends as well
-		}
-		Runtime.getRuntime().halt(1);
 	}
 
 	private static void report(Kind kind, long time) {

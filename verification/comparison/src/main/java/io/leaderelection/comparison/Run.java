@@ -87,10 +87,9 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 	private Map<String, Double> fault(Cluster cluster, Measurement fault) throws Exception {
 		Duration renewal = this.candidate.renewal(this.variant);
 		TimeUnit.NANOSECONDS.sleep(SETTLED.toNanos() + ThreadLocalRandom.current().nextLong(renewal.toNanos()));
-		NodeProcess leader = cluster.awaitLeader(this.limit);
-		int old = leader.number();
+		int old = cluster.awaitLeader(this.limit);
 		long hit = System.nanoTime();
-		cluster.apply(fault, leader);
+		cluster.apply(fault, old);
 		// A server that ends a session does not prevent the same node from leading again
 		boolean session = fault == Measurement.SESSION;
 		Duration awaited = session ? NOTICED : this.limit;
@@ -100,7 +99,7 @@ record Run(Candidate candidate, Variant variant, Backend backend, Duration limit
 		if (fault == Measurement.CUT) {
 			awaitRevoked(cluster, old, hit, NOTICED);
 		}
-		cluster.restore(fault, leader);
+		cluster.restore(fault, old);
 		boolean killed = fault == Measurement.KILL || fault == Measurement.KILL_PROXIED;
 		if (!killed) {
 			awaitRevoked(cluster, old, hit, OBSERVED);

@@ -32,19 +32,16 @@ import io.leaderelection.Term;
  */
 record Entry(String node, long time, Kind kind, Optional<Term> term, String details) {
 
-	private static final String MARK = "@ ";
-
-	static boolean isEntry(String line) {
-		return line.startsWith(MARK);
-	}
+	/** What a line of the output starts with that is an entry. */
+	static final String MARK = "@ ";
 
 	static String format(long time, Kind kind, String term, String details) {
-		return MARK + time + " " + kind + " " + term + " " + details;
+		return time + " " + kind + " " + term + " " + details;
 	}
 
-	static Entry parse(String node, String line) {
-		String[] parts = line.split(" ", 5);
-		return new Entry(node, Long.parseLong(parts[1]), Kind.valueOf(parts[2]), term(parts[3]), parts[4]);
+	static Entry parse(String node, String text) {
+		String[] parts = text.split(" ", 4);
+		return new Entry(node, Long.parseLong(parts[0]), Kind.valueOf(parts[1]), term(parts[2]), parts[3]);
 	}
 
 	static Optional<Term> term(String text) {

@@ -16,8 +16,6 @@
 
 package io.leaderelection.faults;
 
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -55,6 +53,7 @@ import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.postgresql.table.LeaseTable;
+import io.leaderelection.testsupport.CountedConnection;
 import io.leaderelection.testsupport.Daemon;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -284,18 +283,7 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	private Connection counted(Connection connection) {
-		return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
-				(proxy, method, arguments) -> {
-					if (method.getName().equals("createStatement")) {
-						this.statements.increment();
-					}
-					try {
-						return method.invoke(connection, arguments);
-					}
-					catch (InvocationTargetException ex) {
-						throw ex.getTargetException();
-					}
-				});
+		return CountedConnection.of(connection, this.statements);
 	}
 
 	History history() {

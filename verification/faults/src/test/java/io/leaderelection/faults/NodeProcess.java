@@ -16,27 +16,17 @@
 
 package io.leaderelection.faults;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
-import java.io.UncheckedIOException;
-import java.io.Writer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
-import io.leaderelection.testsupport.Daemon;
-import io.leaderelection.testsupport.Processes;
+import io.leaderelection.testsupport.NodeJvm;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
@@ -49,51 +39,15 @@ final class NodeProcess implements AutoCloseable {
 
 	private final String name;
 
-	private final Process process;
-
-	private final Thread reader;
-
-	private final Writer commands;
+	private final NodeJvm jvm;
 
 	private final List<Entry> history = new ArrayList<>();
-
-	private final List<String> output = new CopyOnWriteArrayList<>();
 
 	private volatile boolean leading;
 
 	NodeProcess(String name, Class<?> main, List<String> arguments) {
 		this.name = name;
-		List<String> command = new ArrayList<>(
-				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx128m", "-Xshare:auto",
-						"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"),
-						main.getName()));
-		command.addAll(arguments);
-		try {
-			this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-		this.commands = new OutputStreamWriter(this.process.getOutputStream(), StandardCharsets.UTF_8);
-		this.reader = Daemon.start("output of " + name, this::read);
-	}
-
-	private void read() {
-		try (BufferedReader lines = new BufferedReader(
-				new InputStreamReader(this.process.getInputStream(), StandardCharsets.UTF_8))) {
-			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-				if (Entry.isEntry(line)) {
-					add(Entry.parse(this.name, line));
-				}
-				else {
-					this.output.add(line);
-				}
-			}
-		}
-		catch (IOException | RuntimeException ex) {
-			// A process that is killed may leave half a line
-			this.output.add("The output has ended: " + ex);
-		}
+		this.jvm = new NodeJvm(name, main, arguments, Entry.MARK, (entry) -> add(Entry.parse(name, entry)));
 	}
 
 	private void add(Entry entry) {
@@ -117,11 +71,11 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	long pid() {
-		return this.process.pid();
+		return this.jvm.process().pid();
 	}
 
 	boolean isAlive() {
-		return this.process.isAlive();
+		return this.jvm.process().isAlive();
 	}
 
 	/**
@@ -134,7 +88,7 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	List<String> output() {
-		return List.copyOf(this.output);
+		return this.jvm.output();
 	}
 
 	NodeProcess awaitStarted() {
@@ -198,7 +152,7 @@ final class NodeProcess implements AutoCloseable {
 					&& entry.kind() != Kind.WRITE && entry.kind() != Kind.WRITE_ENDED)
 			.toList();
 		return this.name + (isAlive() ? ": " : " (ended): ") + all.subList(Math.max(0, all.size() - 20), all.size())
-				+ "\n" + String.join("\n", this.output);
+				+ "\n" + String.join("\n", output());
 	}
 
 	Optional<Entry> find(Kind kind, long after) {
@@ -246,27 +200,21 @@ final class NodeProcess implements AutoCloseable {
 	}
 
 	void command(String command) {
-		try {
-			this.commands.write(command + "\n");
-			this.commands.flush();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		this.jvm.command(command);
 	}
 
 	void signal(String signal) {
 		if (signal.equals("KILL")) {
 			addKill();
 		}
-		Processes.signal(pid(), signal);
+		this.jvm.signal(signal);
 	}
 
 	/**
 	 * Wait until the process has ended and all it has written was read.
 	 */
 	NodeProcess awaitEnd() {
-		Awaitility.await().until(() -> !this.process.isAlive() && !this.reader.isAlive());
+		Awaitility.await().until(() -> !isAlive() && this.jvm.ended().isDone());
 		return this;
 	}
 
@@ -275,8 +223,7 @@ final class NodeProcess implements AutoCloseable {
 		if (isAlive()) {
 			addKill();
 		}
-		this.process.destroyForcibly();
-		awaitEnd();
+		this.jvm.close();
 	}
 
 	@Override

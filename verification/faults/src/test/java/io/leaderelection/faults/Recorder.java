@@ -164,7 +164,7 @@ final class Recorder {
 	}
 
 	private static synchronized void write(long time, Kind kind, String term, String details) {
-		System.out.println(Entry.format(time, kind, term, details));
+		System.out.println(Entry.MARK + Entry.format(time, kind, term, details));
 		System.out.flush();
 	}
 
