@@ -482,6 +482,18 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
+	 * End the term of a leader without its knowledge.
+	 */
+	void takeLeadershipAway(NodeProcess leader) {
+		if (isTable()) {
+			this.server.execute("UPDATE leader_election SET owner = NULL, clean = false");
+		}
+		else {
+			terminateSessions(leader);
+		}
+	}
+
+	/**
 	 * Return the process ids of a node's sessions for the election.
 	 */
 	List<Integer> pids(NodeProcess node) {
@@ -607,9 +619,7 @@ final class Cluster implements AutoCloseable {
 		verify();
 		Awaitility.await()
 			.atMost(this.lease.plus(LIMIT))
-			.untilAsserted(() -> assertThat(this.server
-				.query("SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'"))
-				.isEmpty());
+			.untilAsserted(() -> assertThat(this.server.sessions("leader-election %")).isEmpty());
 	}
 
 	@Override

@@ -29,15 +29,13 @@ import io.leaderelection.faults.CommitLog.Row;
 
 /**
  * Checks that nothing of a term is committed after a later term was granted: after the
- * commit of a row that records the grant, or of a row that was written in the later term.
- * Rows that record a grant may be late themselves, since nothing fences them. The rows of
- * one transaction are committed at once, so none is later than another.
+ * commit of a {@link TermRow} that records the grant, or of one that was written in the
+ * later term. Rows that record a grant may be late themselves, since nothing fences them.
+ * The rows of one transaction are committed at once, so none is later than another.
  */
 final class CommitOrder {
 
-	private final String writes;
-
-	private final String grants;
+	private static final String TABLE = "public.term_rows";
 
 	/** The commit that was the first to show a term. */
 	private final NavigableMap<Term, Commit> shown = new TreeMap<>();
@@ -47,28 +45,14 @@ final class CommitOrder {
 	private long written;
 
 	/**
-	 * Create a new {@code CommitOrder} instance.
-	 * @param writes the table of fenced rows, with columns {@code epoch},
-	 * {@code timeline} and {@code transaction_id}
-	 * @param grants the table of grants, with the same columns
-	 */
-	CommitOrder(String writes, String grants) {
-		this.writes = writes;
-		this.grants = grants;
-	}
-
-	/**
 	 * Add the commit that comes next.
 	 */
 	void add(Commit commit) {
-		List<Row> own = commit.rows().stream().filter((row) -> row.table().equals(this.writes)).toList();
-		own.forEach((row) -> check(commit, row));
-		this.written += own.isEmpty() ? 0 : 1;
-		for (Row row : commit.rows()) {
-			if (row.table().equals(this.writes) || row.table().equals(this.grants)) {
-				this.shown.putIfAbsent(term(row), commit);
-			}
-		}
+		List<Row> own = commit.rows().stream().filter((row) -> row.table().equals(TABLE)).toList();
+		List<Row> fenced = own.stream().filter((row) -> !row.value("number").equals("0")).toList();
+		fenced.forEach((row) -> check(commit, row));
+		this.written += fenced.isEmpty() ? 0 : 1;
+		own.forEach((row) -> this.shown.putIfAbsent(term(row), commit));
 	}
 
 	private void check(Commit commit, Row row) {
@@ -82,8 +66,7 @@ final class CommitOrder {
 	}
 
 	private static Term term(Row row) {
-		return new Term(Integer.parseInt(row.value("epoch")), Long.parseLong(row.value("timeline")),
-				Long.parseLong(row.value("transaction_id")));
+		return Entry.term(row.value("term")).orElseThrow();
 	}
 
 	/**

@@ -40,9 +40,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 @Tag("ring1")
 class CommitOrderTests {
 
-	private static final String WRITES = "public.writes";
-
-	private static final String GRANTS = "public.grants";
+	private static final String TABLE = "public.term_rows";
 
 	private static final Term FIRST = new Term(0, 1, 700);
 
@@ -50,7 +48,7 @@ class CommitOrderTests {
 
 	private static final Term THIRD = new Term(0, 1, 900);
 
-	private final CommitOrder order = new CommitOrder(WRITES, GRANTS);
+	private final CommitOrder order = new CommitOrder();
 
 	private long lsn;
 
@@ -58,7 +56,7 @@ class CommitOrderTests {
 	void nothingIsWrongWhereTermsFollowEachOther() {
 		commit(grant(FIRST));
 		commit(write(FIRST), write(FIRST));
-		commit(row("public.other", THIRD));
+		commit(row("public.other", THIRD, 1));
 		commit(write(FIRST));
 		commit(write(SECOND));
 		commit(grant(SECOND));
@@ -139,7 +137,7 @@ class CommitOrderTests {
 		for (int i = 1; i < rows.size(); i++) {
 			List<Row> exchanged = new ArrayList<>(rows);
 			Collections.swap(exchanged, i - 1, i);
-			boolean sameTerm = rows.get(i).value("transaction_id").equals(rows.get(i - 1).value("transaction_id"));
+			boolean sameTerm = rows.get(i).value("term").equals(rows.get(i - 1).value("term"));
 			assertThat(violations(exchanged)).isEqualTo(sameTerm ? 0 : 1);
 			exchanges += sameTerm ? 0 : 1;
 		}
@@ -148,8 +146,8 @@ class CommitOrderTests {
 
 	@Test
 	void rowWithoutTermIsAnError() {
-		Row row = new Row(WRITES, "INSERT", Map.of("epoch", "0", "timeline", "1"));
-		assertThatIllegalStateException().isThrownBy(() -> commit(row)).withMessageContaining("transaction_id");
+		Row row = new Row(TABLE, "INSERT", Map.of("number", "1"));
+		assertThatIllegalStateException().isThrownBy(() -> commit(row)).withMessageContaining("term");
 	}
 
 	private void commit(Row... rows) {
@@ -157,7 +155,7 @@ class CommitOrderTests {
 	}
 
 	private static int violations(List<Row> commits) {
-		CommitOrder order = new CommitOrder(WRITES, GRANTS);
+		CommitOrder order = new CommitOrder();
 		for (int i = 0; i < commits.size(); i++) {
 			order.add(commit(i + 1, commits.get(i)));
 		}
@@ -169,16 +167,15 @@ class CommitOrderTests {
 	}
 
 	private static Row write(Term term) {
-		return row(WRITES, term);
+		return row(TABLE, term, 1);
 	}
 
 	private static Row grant(Term term) {
-		return row(GRANTS, term);
+		return row(TABLE, term, 0);
 	}
 
-	private static Row row(String table, Term term) {
-		return new Row(table, "INSERT", Map.of("epoch", Integer.toString(term.epoch()), "timeline",
-				Long.toString(term.timeline()), "transaction_id", Long.toString(term.transactionId())));
+	private static Row row(String table, Term term, long number) {
+		return new Row(table, "INSERT", Map.of("term", term.toString(), "number", Long.toString(number)));
 	}
 
 }

@@ -126,7 +126,7 @@ final class DurableFires implements AutoCloseable {
 					leader.command(RELEASE);
 					awaitFire((fire) -> secondOf(fire) >= secondOf(held.get()));
 				}
-				takeLeadershipAway(leader);
+				this.cluster.takeLeadershipAway(leader);
 			}
 			case RESIGN -> leader.command("resign");
 			case FREEZE -> {
@@ -183,15 +183,6 @@ final class DurableFires implements AutoCloseable {
 
 	private void terminateRun(Entry held) {
 		this.server.execute("SELECT pg_terminate_backend(" + held.details().split(" ")[1] + ")");
-	}
-
-	private void takeLeadershipAway(NodeProcess leader) {
-		if (this.cluster.isTable()) {
-			this.server.execute("UPDATE leader_election SET owner = NULL, clean = false");
-		}
-		else {
-			this.cluster.pids(leader).forEach((pid) -> this.server.execute("SELECT pg_terminate_backend(" + pid + ")"));
-		}
 	}
 
 	/**

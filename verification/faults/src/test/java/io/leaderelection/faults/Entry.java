@@ -19,6 +19,7 @@ package io.leaderelection.faults;
 import java.util.Optional;
 
 import io.leaderelection.Term;
+import io.leaderelection.faults.Entry.Kind;
 
 /**
  * Something that happened on a node, in one line of its output.
@@ -35,8 +36,8 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 	/** What a line of the output starts with that is an entry. */
 	static final String MARK = "@ ";
 
-	static String format(long time, Kind kind, String term, String details) {
-		return time + " " + kind + " " + term + " " + details;
+	String format() {
+		return this.time + " " + this.kind + " " + this.term.map(Term::toString).orElse("-") + " " + this.details;
 	}
 
 	static Entry parse(String node, String text) {
@@ -142,11 +143,8 @@ record Entry(String node, long time, Kind kind, Optional<Term> term, String deta
 		/** A job that is not leader work has taken the only thread of the scheduler. */
 		BLOCKED,
 
-		/** A transaction was refused; the details give the id of its row. */
-		REFUSED,
-
-		/** How transactions have ended so far; the details count them. */
-		COUNTS,
+		/** A transaction has ended; the details give its number and how. */
+		OUTCOME,
 
 		/** A thread that was to go on has ended; the details say why. */
 		DIED

@@ -27,6 +27,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 import javax.sql.DataSource;
@@ -35,6 +36,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipGrantedEvent;
+import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.Daemon;
 
@@ -50,8 +52,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 /**
  * Leader work that writes a {@link TermRow} in a transaction, over and over, and can be
- * stopped in the middle of one. Has a thread and a pool of its own, so that the other
- * jobs of its node do not suffer. It takes no notice of interrupts.
+ * stopped in the middle of one. Has threads and a pool of its own, so that the other jobs
+ * of its node do not suffer. It takes no notice of interrupts.
  */
 final class FencedWriter implements AutoCloseable {
 
@@ -76,7 +78,9 @@ final class FencedWriter implements AutoCloseable {
 
 	private final TransactionTemplate transaction;
 
-	private final ScheduledExecutorService writer = Executors.newSingleThreadScheduledExecutor(FencedWriter::thread);
+	private final int threads;
+
+	private final ScheduledExecutorService writer;
 
 	private final ExecutorService marker = Executors.newSingleThreadExecutor(FencedWriter::thread);
 
@@ -84,7 +88,7 @@ final class FencedWriter implements AutoCloseable {
 
 	private Hold hold = Hold.none();
 
-	private long number;
+	private final AtomicLong numbers = new AtomicLong();
 
 	/**
 	 * Create a new {@code FencedWriter} instance.
@@ -92,14 +96,17 @@ final class FencedWriter implements AutoCloseable {
 	 * @param elector the elector of the node
 	 * @param election names the election in the table
 	 * @param node the name of the node
-	 * @param interval how long it pauses after each transaction
+	 * @param threads how many threads write; of several, none can be stopped
+	 * @param interval how long each of them pauses after a transaction
 	 * @param longestPause how long a transaction pauses at most, every now and then
 	 */
-	FencedWriter(JdbcTransactionManager manager, LeaderElector elector, String election, String node, Duration interval,
-			Duration longestPause) {
+	FencedWriter(JdbcTransactionManager manager, LeaderElector elector, String election, String node, int threads,
+			Duration interval, Duration longestPause) {
 		this.elector = elector;
 		this.election = election;
 		this.node = node;
+		this.threads = threads;
+		this.writer = Executors.newScheduledThreadPool(threads, FencedWriter::thread);
 		this.intervalMillis = interval.toMillis();
 		this.longestPauseMillis = longestPause.toMillis();
 		this.pool = manager.getDataSource();
@@ -120,21 +127,30 @@ final class FencedWriter implements AutoCloseable {
 	}
 
 	/**
-	 * Create a transaction manager with a small pool. Nothing in it waits for long.
+	 * Create a transaction manager with a small pool, of a connection for each thread and
+	 * one for grants. Nothing in it waits for long.
 	 */
-	static JdbcTransactionManager transactions(String url, String username, String password, String node) {
-		HikariDataSource pool = new HikariDataSource();
-		pool.setJdbcUrl(url);
-		pool.setUsername(username);
-		pool.setPassword(password);
-		pool.setMaximumPoolSize(2);
-		pool.setMinimumIdle(0);
-		pool.setConnectionTimeout(1000);
-		pool.setInitializationFailTimeout(-1);
+	static JdbcTransactionManager transactions(String url, String username, String password, String node, int threads) {
+		HikariDataSource pool = pool(url, username, password, threads + 1);
 		pool.addDataSourceProperty("ApplicationName", applicationName(node));
 		pool.addDataSourceProperty("connectTimeout", "2");
 		pool.addDataSourceProperty("socketTimeout", Long.toString(BUSY.toSeconds() + 2));
 		return new JdbcTransactionManager(pool);
+	}
+
+	/**
+	 * Create a pool that waits for its connections for a second.
+	 */
+	static HikariDataSource pool(String url, String username, String password, int size) {
+		HikariDataSource pool = new HikariDataSource();
+		pool.setJdbcUrl(url);
+		pool.setUsername(username);
+		pool.setPassword(password);
+		pool.setMaximumPoolSize(size);
+		pool.setMinimumIdle(0);
+		pool.setConnectionTimeout(1000);
+		pool.setInitializationFailTimeout(-1);
+		return pool;
 	}
 
 	static String applicationName(String node) {
@@ -142,7 +158,9 @@ final class FencedWriter implements AutoCloseable {
 	}
 
 	void start() {
-		this.writer.scheduleWithFixedDelay(this::work, 0, this.intervalMillis, TimeUnit.MILLISECONDS);
+		for (int i = 0; i < this.threads; i++) {
+			this.writer.scheduleWithFixedDelay(this::work, 0, this.intervalMillis, TimeUnit.MILLISECONDS);
+		}
 	}
 
 	/**
@@ -181,6 +199,10 @@ final class FencedWriter implements AutoCloseable {
 		catch (RuntimeException ex) {
 			// Faults are what this is for
 		}
+		catch (Error ex) {
+			Recorder.record(Kind.DIED, ex.toString());
+			throw ex;
+		}
 		finally {
 			Thread.interrupted();
 		}
@@ -188,22 +210,23 @@ final class FencedWriter implements AutoCloseable {
 
 	private void write() {
 		Leadership leadership = this.elector.getWorkLeadership();
-		String name = "transaction " + ++this.number;
+		long number = this.numbers.incrementAndGet();
+		String name = "transaction " + number;
 		Recorder.record(Kind.WRITE, leadership.getTerm(), name);
 		try {
-			write(leadership);
+			write(leadership, number);
 		}
 		finally {
 			Recorder.record(Kind.WRITE_ENDED, leadership.getTerm(), name);
 		}
 	}
 
-	private void write(Leadership leadership) {
+	private void write(Leadership leadership, long number) {
 		pause();
 		this.hold = (this.requested.released.getCount() > 0) ? this.requested : Hold.none();
 		String outcome = "rolled back";
 		try {
-			this.transaction.executeWithoutResult((status) -> writeInTransaction(leadership));
+			this.transaction.executeWithoutResult((status) -> writeInTransaction(leadership, number));
 			outcome = "committed";
 		}
 		catch (RuntimeException ex) {
@@ -211,16 +234,18 @@ final class FencedWriter implements AutoCloseable {
 			throw ex;
 		}
 		finally {
+			Recorder.record(Kind.OUTCOME, leadership.getTerm(), number + " " + outcome);
 			if (this.hold.reached) {
-				Recorder.record(Kind.HELD_ENDED, leadership.getTerm(), this.number + " " + outcome);
+				Recorder.record(Kind.HELD_ENDED, leadership.getTerm(), number + " " + outcome);
 				this.requested = Hold.none();
 			}
 		}
 	}
 
-	private void writeInTransaction(Leadership leadership) {
-		this.hold.pid = insert(leadership.getTerm().toString(), this.number);
-		this.hold.leadership = leadership;
+	private void writeInTransaction(Leadership leadership, long number) {
+		int pid = insert(leadership.getTerm().toString(), number);
+		this.hold.term = leadership.getTerm();
+		this.hold.details = number + " " + pid;
 		pause();
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
@@ -244,7 +269,7 @@ final class FencedWriter implements AutoCloseable {
 			return;
 		}
 		this.hold.reached = true;
-		Recorder.record(Kind.HELD, this.hold.leadership.getTerm(), this.number + " " + this.hold.pid);
+		Recorder.record(Kind.HELD, this.hold.term, this.hold.details);
 		if (this.hold.place == Place.BUSY_AFTER_FENCE) {
 			ConnectionHolder holder = (ConnectionHolder) TransactionSynchronizationManager.getResource(this.pool);
 			sleep(holder.getConnection());
@@ -292,9 +317,9 @@ final class FencedWriter implements AutoCloseable {
 
 		private final CountDownLatch released;
 
-		private Leadership leadership;
+		private Term term;
 
-		private int pid;
+		private String details;
 
 		private boolean reached;
 

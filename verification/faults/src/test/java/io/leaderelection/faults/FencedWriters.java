@@ -17,7 +17,6 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
@@ -25,19 +24,18 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
-import java.util.UUID;
-import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.CommitOrder.Violation;
 import io.leaderelection.faults.Entry.Kind;
-import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.faults.LockSample.Lock;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionTimeoutException;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Nodes that write, each a JVM of its own, on a server of their own; leadership that is
@@ -50,42 +48,26 @@ final class FencedWriters implements AutoCloseable {
 
 	private static final int NODES = 3;
 
-	private static final int WRITERS_PER_NODE = 8;
-
-	private static final long DRAIN_INTERVAL = Duration.ofSeconds(1).toNanos();
-
-	private static final Duration LIMIT = Duration.ofSeconds(60);
-
 	private final PostgreSqlServer server = PostgreSqlServer.start("wal_level=logical", "synchronous_commit=on");
-
-	private final String group = "writers-" + UUID.randomUUID();
 
 	private final long seed = System.currentTimeMillis();
 
 	private final SplittableRandom random = new SplittableRandom(this.seed);
 
-	private final String fencing;
-
-	private final String store;
+	private final String description;
 
 	/** Between the nodes and the server, or {@code null}. */
 	private final PgBouncer pooler;
 
+	private final Cluster cluster;
+
 	private final CommitLog log;
 
-	private final CommitOrder order = new CommitOrder("public.writes", "public.grants");
-
-	private final List<NodeProcess> nodes = new ArrayList<>();
+	private final CommitOrder order = new CommitOrder();
 
 	private final Map<Blow, Integer> blows = new EnumMap<>(Blow.class);
 
 	private final long started = System.nanoTime();
-
-	private long drained = this.started;
-
-	FencedWriters(String fencing, String store) {
-		this(fencing, store, false);
-	}
 
 	/**
 	 * Create a new {@code FencedWriters} instance.
@@ -95,37 +77,20 @@ final class FencedWriters implements AutoCloseable {
 	 * mode
 	 */
 	FencedWriters(String fencing, String store, boolean pooled) {
-		this.fencing = fencing;
-		this.store = store;
+		this.description = "leader-election.store=%s, leader-election.fencing=%s%s".formatted(store, fencing,
+				pooled ? " behind PgBouncer" : "");
 		// Transactions that pause keep their connections
 		this.pooler = pooled ? PgBouncer.start(this.server, "transaction", "default_pool_size=60") : null;
-		this.server.execute(WriterApplication.TABLES);
+		this.cluster = new Cluster(this.server, LEASE, Duration.ZERO, "leader-election.store=" + store,
+				"leader-election.initialize-schema=always", "leader-election.drain-timeout=500ms",
+				"leader-election.fencing=" + fencing, "faults.writes.threads=8", "faults.writes.interval=5ms",
+				"faults.writes.longest-pause=1s");
+		if (pooled) {
+			this.cluster.withPooler(this.pooler)
+				.withWritesTo(this.server.jdbcUrl(this.pooler.port()) + "?prepareThreshold=0", this.server);
+		}
 		this.log = new CommitLog(this.server);
-		Stream.generate(this::launch).limit(NODES).toList().forEach(NodeProcess::awaitStarted);
-	}
-
-	private NodeProcess launch() {
-		String name = "node-" + (this.nodes.size() + 1);
-		List<String> properties = List.of("spring.application.name=fenced-writers",
-				"leader-election.group=" + this.group, "leader-election.node-id=" + name,
-				"leader-election.lease-duration=" + LEASE.toMillis() + "ms", "leader-election.takeover-delay=0",
-				"leader-election.store=" + this.store, "leader-election.initialize-schema=always",
-				"leader-election.drain-timeout=500ms", "leader-election.fencing=" + this.fencing,
-				"faults.writers=" + WRITERS_PER_NODE, "spring.datasource.url=" + url(),
-				"spring.datasource.username=" + this.server.username(),
-				"spring.datasource.password=" + this.server.password(),
-				"spring.datasource.hikari.maximum-pool-size=" + (WRITERS_PER_NODE + 1),
-				"spring.datasource.hikari.minimum-idle=0", "spring.main.banner-mode=off",
-				"spring.main.lazy-initialization=true");
-		NodeProcess node = new NodeProcess(name, WriterApplication.class,
-				properties.stream().map((property) -> "--" + property).toList());
-		this.nodes.add(node);
-		return node;
-	}
-
-	private String url() {
-		return (this.pooler != null) ? this.server.jdbcUrl(this.pooler.port()) + "?prepareThreshold=0"
-				: this.server.jdbcUrl();
+		this.cluster.start(NODES).awaitLeader();
 	}
 
 	/**
@@ -141,24 +106,26 @@ final class FencedWriters implements AutoCloseable {
 			if (System.nanoTime() - end > 0) {
 				throw new AssertionError("Not enough within " + limit + ": " + this);
 			}
-			Term before = newestTerm();
+			Term before = this.cluster.newestTerm();
 			strike(Blow.at(i));
 			if (this.random.nextInt(5) > 0) {
-				awaitTermAfter(before);
+				this.cluster.awaitNext(before);
 			}
 			Thread.sleep(this.random.nextInt(150, 600));
-			drainNowAndThen();
+			drain();
 		}
-		awaitWrites();
-		this.nodes.stream().filter(NodeProcess::isAlive).forEach((node) -> node.command("stop"));
-		this.nodes.forEach(NodeProcess::awaitEnd);
-		this.log.drain().forEach(this.order::add);
+		long before = drain();
+		Awaitility.await().until(() -> drain() > before + 100);
+		this.cluster.nodes().stream().filter(NodeProcess::isAlive).forEach((node) -> node.command("stop"));
+		this.cluster.nodes().forEach(NodeProcess::awaitEnd);
+		// The server may still be about to commit what a node has sent at its end
+		Awaitility.await().untilAsserted(() -> assertThat(visible()).hasSize((int) drain()));
 	}
 
 	private void strike(Blow blow) throws InterruptedException {
 		NodeProcess leader = awaitHolder();
 		switch (blow) {
-			case TERMINATE_SESSION -> takeLeadershipAway();
+			case TERMINATE_SESSION -> this.cluster.takeLeadershipAway(leader);
 			case RESIGN -> leader.command("resign");
 			case FREEZE -> {
 				leader.signal("STOP");
@@ -167,26 +134,10 @@ final class FencedWriters implements AutoCloseable {
 			}
 			case KILL -> {
 				leader.signal("KILL");
-				launch();
+				this.cluster.launch();
 			}
 		}
 		this.blows.merge(blow, 1, Integer::sum);
-	}
-
-	private boolean isTable() {
-		return this.store.equals("table");
-	}
-
-	/**
-	 * End the term without the knowledge of its node.
-	 */
-	private void takeLeadershipAway() {
-		if (isTable()) {
-			this.server.execute("UPDATE leader_election SET owner = NULL, clean = false");
-		}
-		else {
-			this.server.query(holder("pg_terminate_backend(pid)"));
-		}
 	}
 
 	/**
@@ -194,38 +145,28 @@ final class FencedWriters implements AutoCloseable {
 	 * transactions.
 	 */
 	private NodeProcess awaitHolder() {
-		return await("a leader", () -> this.server
-			.query(isTable() ? "SELECT ' ' || node FROM leader_election JOIN leader_election_node ON token = owner"
-					: holder("application_name"))
-			.stream()
-			.flatMap((name) -> this.nodes.stream().filter((node) -> name.endsWith(" " + node.name())))
-			// A row outlives the node that holds it
-			.filter((node) -> !isTable() || node.isAlive())
-			.findFirst());
-	}
-
-	private String holder(String columns) {
-		long main = ElectionKeys.derive(this.group, "default").main();
-		return """
-				SELECT %s FROM pg_locks JOIN pg_stat_activity USING (pid)
-				WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock'
-				  AND objsubid = 1 AND classid = %d AND objid = %d
-				""".formatted(columns, main >>> 32, main & 0xFFFFFFFFL);
-	}
-
-	private Term newestTerm() {
-		return this.nodes.stream()
-			.flatMap((node) -> node.last(Kind.GRANTED).stream())
-			.map(Entry::requiredTerm)
-			.max(Comparator.naturalOrder())
-			.orElse(new Term(0, 0, 0));
+		if (!this.cluster.isTable()) {
+			return this.cluster.awaitLocks((sample) -> sample.main().map(Lock::node));
+		}
+		// A row outlives the node that holds it
+		return Awaitility.await()
+			.until(() -> this.server
+				.query("SELECT node FROM leader_election JOIN leader_election_node ON token = owner")
+				.stream()
+				.map(this.cluster::node)
+				.filter(NodeProcess::isAlive)
+				.findFirst(), Optional::isPresent)
+			.orElseThrow();
 	}
 
 	/**
 	 * Return how many terms were granted to another node than the term before.
 	 */
 	private int handOvers() {
-		List<String> leaders = entries(Kind.GRANTED).sorted(Comparator.comparing(Entry::requiredTerm))
+		List<String> leaders = this.cluster.history()
+			.of(Kind.GRANTED)
+			.stream()
+			.sorted(Comparator.comparing(Entry::requiredTerm))
 			.map(Entry::node)
 			.toList();
 		return (int) IntStream.range(1, leaders.size())
@@ -233,35 +174,9 @@ final class FencedWriters implements AutoCloseable {
 			.count();
 	}
 
-	private void awaitTermAfter(Term before) {
-		await("a grant after " + before, () -> Optional.of(newestTerm()).filter((term) -> term.compareTo(before) > 0));
-	}
-
-	private void awaitWrites() {
-		long before = drain();
-		await("writes after all blows", () -> Optional.of(drain()).filter((written) -> written > before + 100));
-	}
-
-	private void drainNowAndThen() {
-		if (System.nanoTime() - this.drained > DRAIN_INTERVAL) {
-			drain();
-		}
-	}
-
 	private long drain() {
 		this.log.drain().forEach(this.order::add);
-		this.drained = System.nanoTime();
 		return this.order.written();
-	}
-
-	private <T> T await(String what, Callable<Optional<T>> condition) {
-		try {
-			return Awaitility.await().until(condition, Optional::isPresent).orElseThrow();
-		}
-		catch (ConditionTimeoutException ex) {
-			throw new AssertionError("Not within " + LIMIT + ": " + what + "; " + this + "\n"
-					+ String.join("\n", this.nodes.stream().map(NodeProcess::describe).toList()), ex);
-		}
 	}
 
 	CommitOrder order() {
@@ -269,51 +184,55 @@ final class FencedWriters implements AutoCloseable {
 	}
 
 	/**
-	 * Return the ids of all rows that are there.
+	 * Return the fenced transactions whose rows are there.
 	 */
 	List<String> visible() {
-		return this.server.query("SELECT id FROM writes");
+		return this.cluster.historyWithRows()
+			.rows()
+			.stream()
+			.filter(TermRow::fenced)
+			.map((row) -> row.node() + " " + row.number())
+			.toList();
 	}
 
 	/**
-	 * Return the ids of the rows whose transactions were refused.
+	 * Return the transactions that were refused.
 	 */
 	List<String> refused() {
-		return entries(Kind.REFUSED).map(Entry::details).toList();
+		return this.cluster.history()
+			.of(Kind.OUTCOME)
+			.stream()
+			.filter((entry) -> entry.details().endsWith(" LeadershipLostException"))
+			.map((entry) -> entry.node() + " " + entry.details().split(" ")[0])
+			.toList();
 	}
 
 	/**
 	 * Return what has ended threads that write.
 	 */
 	List<Entry> deaths() {
-		return entries(Kind.DIED).toList();
+		return this.cluster.history().of(Kind.DIED);
 	}
 
 	/**
 	 * Return the nodes that have not shut down cleanly, but for those that were killed.
 	 */
 	List<NodeProcess> unfinished() {
-		return this.nodes.stream()
+		return this.cluster.nodes()
+			.stream()
 			.filter((node) -> node.last(Kind.STOPPED).isEmpty() && node.last(Kind.KILLED).isEmpty())
 			.toList();
-	}
-
-	private Stream<Entry> entries(Kind kind) {
-		return this.nodes.stream().flatMap((node) -> node.history().stream()).filter((entry) -> entry.kind() == kind);
 	}
 
 	/**
 	 * Return how transactions ended, as their clients saw it.
 	 */
-	Map<String, Integer> outcomes() {
-		Map<String, Integer> outcomes = new TreeMap<>();
-		this.nodes.stream()
-			.flatMap((node) -> node.last(Kind.COUNTS).stream())
-			.flatMap((entry) -> Stream.of(entry.details().split(" ")))
-			.filter((count) -> !count.isEmpty())
-			.map((count) -> count.split("="))
-			.forEach((count) -> outcomes.merge(count[0], Integer.valueOf(count[1]), Integer::sum));
-		return outcomes;
+	Map<String, Long> outcomes() {
+		return this.cluster.history()
+			.of(Kind.OUTCOME)
+			.stream()
+			.collect(Collectors.groupingBy((entry) -> entry.details().split(" ", 2)[1], TreeMap::new,
+					Collectors.counting()));
 	}
 
 	@Override
@@ -324,11 +243,10 @@ final class FencedWriters implements AutoCloseable {
 			.max(Comparator.naturalOrder())
 			.orElse(Duration.ZERO);
 		return """
-				Writers with leader-election.store=%s, leader-election.fencing=%s%s on PostgreSQL %s, seed %d, %d s:
+				Writers with %s on PostgreSQL %s, seed %d, %d s:
 				%d commits in %d terms with %d hand-overs to another node; late: %d, the worst by %d ms
 				blows %s, outcomes %s, idle transactions that the server has ended: %d
-				""".formatted(this.store, this.fencing, (this.pooler != null) ? " behind PgBouncer" : "",
-				this.server.query("SHOW server_version").get(0), this.seed,
+				""".formatted(this.description, this.server.query("SHOW server_version").get(0), this.seed,
 				Duration.ofNanos(System.nanoTime() - this.started).toSeconds(), this.order.written(),
 				this.order.terms(), handOvers(), violations.size(), worst.toMillis(), this.blows, outcomes(), ended());
 	}
@@ -339,7 +257,7 @@ final class FencedWriters implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.nodes.forEach(NodeProcess::close);
+		this.cluster.close();
 		if (this.pooler != null) {
 			this.pooler.close();
 		}

@@ -47,7 +47,7 @@ class FencedWritersTests {
 	@Tag("ring3")
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void commitsComeLateWithoutFences(String store) throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("off", store)) {
+		try (FencedWriters writers = new FencedWriters("off", store, false)) {
 			writers.run(COMMITS, HAND_OVERS, LIMIT);
 			System.out.println(writers);
 			assertThat(writers.order().violations()).isNotEmpty();
@@ -59,7 +59,7 @@ class FencedWritersTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void noCommitComesLateWithFences(String store) throws InterruptedException {
-		try (FencedWriters writers = new FencedWriters("auto", store)) {
+		try (FencedWriters writers = new FencedWriters("auto", store, false)) {
 			runAndVerify(writers);
 		}
 	}
@@ -85,8 +85,6 @@ class FencedWritersTests {
 	}
 
 	private static void verify(FencedWriters writers) {
-		// All that is there was seen in its order
-		assertThat(writers.visible()).hasSize((int) writers.order().written());
 		assertThat(writers.order().written()).isGreaterThanOrEqualTo(writers.outcomes().get("committed"));
 		assertThat(writers.deaths()).isEmpty();
 		assertThat(writers.unfinished()).isEmpty();

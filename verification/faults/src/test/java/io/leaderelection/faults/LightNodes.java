@@ -41,8 +41,6 @@ import javax.sql.DataSource;
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipEvent;
-import io.leaderelection.LeadershipGrantedEvent;
-import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -72,12 +70,6 @@ final class LightNodes implements AutoCloseable {
 		.store(settings, "nodes:default", keys, 0);
 
 	private static final Duration LIMIT = Duration.ofSeconds(60);
-
-	private static final long SAMPLE_INTERVAL = 500_000;
-
-	private static final long HEARTBEAT = 20_000_000;
-
-	private static final long STALL = 30_000_000;
 
 	private final PostgreSqlServer server;
 
@@ -136,60 +128,26 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	private void listen(ElectionEvent published) {
-		if (!(published instanceof LeadershipEvent event)) {
-			return;
+		if (published instanceof LeadershipEvent event) {
+			Recorder.listen(event, () -> {
+			}, this::add);
 		}
-		boolean granted = event instanceof LeadershipGrantedEvent;
-		String reason = (event instanceof LeadershipRevokedEvent revoked) ? revoked.getReason().name() : "";
-		write(event.getLeadership(), System.nanoTime(), granted ? Kind.GRANTED : Kind.REVOKED, reason);
-		write(event.getLeadership(), System.nanoTime(), granted ? Kind.GRANTED_ENDED : Kind.REVOKED_ENDED, reason);
 	}
 
-	/**
-	 * Ask all nodes in turn whether they lead, as {@link Recorder} does with one.
-	 */
 	private void sample() {
-		Map<DefaultLeaderElector, Leadership> seen = new LinkedHashMap<>();
-		Map<DefaultLeaderElector, Long> lastTrue = new LinkedHashMap<>();
-		long written = System.nanoTime();
-		long last = written;
+		List<Sampler> samplers = this.electors.stream().map((elector) -> new Sampler(elector, this::add)).toList();
 		while (!this.closed) {
-			long round = System.nanoTime();
-			if (round - last > STALL) {
-				long since = last;
-				this.electors.forEach((elector) -> write(elector.getNodeId(),
-						new Entry(elector.getNodeId(), since, Kind.STALL, Optional.empty(), "" + (round - since))));
-			}
-			boolean heartbeat = round - written > HEARTBEAT;
-			for (DefaultLeaderElector elector : this.electors) {
-				long now = System.nanoTime();
-				Leadership leadership = elector.getLeadership();
-				Leadership before = seen.put(elector, leadership);
-				if (before != null && leadership != before) {
-					write(before, lastTrue.get(elector), Kind.TRUE_UNTIL, "");
-				}
-				if (leadership != null) {
-					lastTrue.put(elector, now);
-					if (leadership != before || heartbeat) {
-						write(leadership, now, (leadership != before) ? Kind.TRUE_FROM : Kind.TRUE_AT, "");
-						this.sampled = leadership.getTerm();
-					}
-				}
-			}
-			written = heartbeat ? round : written;
-			last = round;
-			LockSupport.parkNanos(SAMPLE_INTERVAL);
+			samplers.forEach(Sampler::sample);
+			LockSupport.parkNanos(Sampler.INTERVAL);
 		}
 	}
 
-	private void write(Leadership leadership, long time, Kind kind, String details) {
-		String node = leadership.getNodeId();
-		write(node, new Entry(node, time, kind, Optional.of(leadership.getTerm()), details));
-	}
-
-	private void write(String node, Entry entry) {
+	private void add(Entry entry) {
 		synchronized (this.entries) {
-			this.entries.get(node).add(entry);
+			this.entries.get(entry.node()).add(entry);
+		}
+		if (entry.kind() == Kind.TRUE_FROM || entry.kind() == Kind.TRUE_AT) {
+			this.sampled = entry.requiredTerm();
 		}
 	}
 
@@ -231,8 +189,7 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	int sessions() {
-		return this.server.query("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'")
-			.size();
+		return this.server.sessions("leader-election %").size();
 	}
 
 	/**
@@ -265,6 +222,16 @@ final class LightNodes implements AutoCloseable {
 	void kill(DefaultLeaderElector elector) {
 		this.killed.add(elector.getNodeId());
 		terminateSession(elector);
+	}
+
+	/**
+	 * Kill nodes, among them the leader, and verify that another one leads in time.
+	 */
+	void verifyTakeover(List<DefaultLeaderElector> dead, Duration bound) {
+		dead.forEach(this::kill);
+		Awaitility.await()
+			.atMost(bound)
+			.until(() -> this.electors.stream().anyMatch((elector) -> !dead.contains(elector) && elector.isLeader()));
 	}
 
 	/**

@@ -88,7 +88,7 @@ public final class MistakenNode {
 		Map<String, Runnable> commands = new HashMap<>(
 				Map.of("resign", elector::resign, "stop", () -> elector.stop().join()));
 		if (Boolean.parseBoolean(args[9])) {
-			FencedWriter writer = new FencedWriter(fenced(args, elector), elector, args[5], args[1],
+			FencedWriter writer = new FencedWriter(fenced(args, elector), elector, args[5], args[1], 1,
 					Duration.ofMillis(100), Duration.ZERO);
 			writer.start();
 			commands.putAll(writer.commands());
@@ -104,7 +104,7 @@ public final class MistakenNode {
 	}
 
 	private static JdbcTransactionManager fenced(String[] args, LeaderElector elector) {
-		JdbcTransactionManager manager = FencedWriter.transactions(args[2], args[3], args[4], args[1]);
+		JdbcTransactionManager manager = FencedWriter.transactions(args[2], args[3], args[4], args[1], 1);
 		manager.addListener(new TransactionExecutionListener() {
 
 			@Override

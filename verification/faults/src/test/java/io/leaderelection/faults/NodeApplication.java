@@ -86,17 +86,18 @@ public class NodeApplication {
 	@ConditionalOnProperty("faults.writes.url")
 	JdbcTransactionManager writes(@Value("${faults.writes.url}") String url,
 			@Value("${faults.writes.username}") String username, @Value("${faults.writes.password}") String password,
-			@Value("${leader-election.node-id}") String node) {
-		return FencedWriter.transactions(url, username, password, node);
+			@Value("${leader-election.node-id}") String node, @Value("${faults.writes.threads:1}") int threads) {
+		return FencedWriter.transactions(url, username, password, node, threads);
 	}
 
 	@Bean
 	@ConditionalOnProperty("faults.writes.url")
 	FencedWriter writer(JdbcTransactionManager writes, LeaderElector elector,
 			@Value("${leader-election.group}") String group, @Value("${leader-election.node-id}") String node,
+			@Value("${faults.writes.threads:1}") int threads,
 			@Value("${faults.writes.interval:100ms}") Duration interval,
 			@Value("${faults.writes.longest-pause:0ms}") Duration longestPause) {
-		return new FencedWriter(writes, elector, group, node, interval, longestPause);
+		return new FencedWriter(writes, elector, group, node, threads, interval, longestPause);
 	}
 
 	@Bean

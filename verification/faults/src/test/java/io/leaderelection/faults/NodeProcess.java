@@ -70,10 +70,6 @@ final class NodeProcess implements AutoCloseable {
 		return this.name;
 	}
 
-	long pid() {
-		return this.jvm.process().pid();
-	}
-
 	boolean isAlive() {
 		return this.jvm.process().isAlive();
 	}
@@ -149,7 +145,7 @@ final class NodeProcess implements AutoCloseable {
 		List<Entry> all = history().stream()
 			.filter((entry) -> entry.kind() != Kind.SAMPLES && entry.kind() != Kind.STATUS
 					&& entry.kind() != Kind.TRUE_AT && entry.kind() != Kind.WORK && entry.kind() != Kind.WORK_ENDED
-					&& entry.kind() != Kind.WRITE && entry.kind() != Kind.WRITE_ENDED)
+					&& entry.kind() != Kind.WRITE && entry.kind() != Kind.WRITE_ENDED && entry.kind() != Kind.OUTCOME)
 			.toList();
 		return this.name + (isAlive() ? ": " : " (ended): ") + all.subList(Math.max(0, all.size() - 20), all.size())
 				+ "\n" + String.join("\n", output());

@@ -17,9 +17,11 @@
 package io.leaderelection.faults;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.Scanner;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 import io.leaderelection.LeaderElector;
 import io.leaderelection.Leadership;
@@ -27,7 +29,6 @@ import io.leaderelection.LeadershipEvent;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.Term;
-import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.Daemon;
 
@@ -35,12 +36,6 @@ import io.leaderelection.testsupport.Daemon;
  * Writes what happens on a node to its standard output, where it survives the process.
  */
 final class Recorder {
-
-	private static final long SAMPLE_INTERVAL = Long.getLong("faults.sample-interval-nanos", 500_000);
-
-	private static final long HEARTBEAT = 20_000_000;
-
-	private static final long STALL = 30_000_000;
 
 	private static final long REPORT = 1_000_000_000;
 
@@ -50,56 +45,28 @@ final class Recorder {
 	}
 
 	/**
-	 * Ask over and over whether this node leads. Times are taken before the question, so
-	 * that a pause between clock and question cannot make an overlap look smaller.
+	 * Sample whether this node leads.
 	 */
 	static void sample(LeaderElector elector) {
-		Thread sampler = Daemon.create("sampler", () -> run(elector));
+		Thread sampler = Daemon.create("sampler", () -> run(new Sampler(elector, Recorder::write)));
 		sampler.setPriority(Thread.MAX_PRIORITY);
 		sampler.start();
 		if (ProcessorDelays.isMeasured()) {
 			ProcessorDelays.watch("leader-election",
-					(thread, delay) -> write(System.nanoTime() - delay, Kind.DELAY, "-", delay + " " + thread));
+					(thread, delay) -> write(System.nanoTime() - delay, Kind.DELAY, null, delay + " " + thread));
 		}
 	}
 
-	private static void run(LeaderElector elector) {
-		Leadership seen = null;
-		long samples = 0;
-		long last = System.nanoTime();
-		long lastTrue = last;
-		long written = last;
-		long reported = last;
-		while (true) {
-			long now = System.nanoTime();
-			Leadership leadership = elector.getLeadership();
-			samples++;
-			if (now - last > STALL) {
-				write(last, Kind.STALL, "-", Long.toString(now - last));
-			}
-			if (seen != null && leadership != seen) {
-				write(lastTrue, Kind.TRUE_UNTIL, seen.getTerm().toString(), role(elector));
-			}
-			if (leadership != null) {
-				lastTrue = now;
-				if (leadership != seen || now - written > HEARTBEAT) {
-					written = now;
-					write(now, (leadership != seen) ? Kind.TRUE_FROM : Kind.TRUE_AT, leadership.getTerm().toString(),
-							"");
-				}
-			}
+	private static void run(Sampler sampler) {
+		long reported = System.nanoTime();
+		for (long samples = 1; true; samples++) {
+			long now = sampler.sample();
 			if (now - reported > REPORT) {
 				reported = now;
-				write(now, Kind.SAMPLES, "-", Long.toString(samples));
+				write(now, Kind.SAMPLES, null, Long.toString(samples));
 			}
-			seen = leadership;
-			last = now;
-			LockSupport.parkNanos(SAMPLE_INTERVAL);
+			LockSupport.parkNanos(Sampler.INTERVAL);
 		}
-	}
-
-	private static String role(LeaderElector elector) {
-		return (elector instanceof DefaultLeaderElector engine) ? engine.status().role().toString() : "";
 	}
 
 	/**
@@ -125,27 +92,34 @@ final class Recorder {
 	}
 
 	static void record(Kind kind, String details) {
-		write(System.nanoTime(), kind, "-", details);
+		record(kind, null, details);
 	}
 
 	static void record(Kind kind, Term term, String details) {
-		write(System.nanoTime(), kind, term.toString(), details);
+		write(System.nanoTime(), kind, term, details);
 	}
 
 	/**
 	 * Record an event around what a listener does.
 	 */
 	static void listen(LeadershipEvent event, Runnable listener) {
-		String term = event.getLeadership().getTerm().toString();
+		listen(event, listener, Recorder::write);
+	}
+
+	static void listen(LeadershipEvent event, Runnable listener, Consumer<Entry> entries) {
 		boolean granted = event instanceof LeadershipGrantedEvent;
 		String details = (event instanceof LeadershipRevokedEvent revoked) ? revoked.getReason().name() : "";
-		write(System.nanoTime(), granted ? Kind.GRANTED : Kind.REVOKED, term, details);
+		entries.accept(entry(event.getLeadership(), granted ? Kind.GRANTED : Kind.REVOKED, details));
 		try {
 			listener.run();
 		}
 		finally {
-			write(System.nanoTime(), granted ? Kind.GRANTED_ENDED : Kind.REVOKED_ENDED, term, details);
+			entries.accept(entry(event.getLeadership(), granted ? Kind.GRANTED_ENDED : Kind.REVOKED_ENDED, details));
 		}
+	}
+
+	private static Entry entry(Leadership leadership, Kind kind, String details) {
+		return new Entry(leadership.getNodeId(), System.nanoTime(), kind, Optional.of(leadership.getTerm()), details);
 	}
 
 	/**
@@ -153,7 +127,7 @@ final class Recorder {
 	 */
 	static void work(LeaderElector elector, long nanos) {
 		Leadership leadership = elector.getWorkLeadership();
-		String term = (leadership != null) ? leadership.getTerm().toString() : "-";
+		Term term = (leadership != null) ? leadership.getTerm() : null;
 		String number = Long.toString(works.incrementAndGet());
 		long start = System.nanoTime();
 		write(start, Kind.WORK, term, number);
@@ -163,8 +137,12 @@ final class Recorder {
 		write(System.nanoTime(), Kind.WORK_ENDED, term, number);
 	}
 
-	private static synchronized void write(long time, Kind kind, String term, String details) {
-		System.out.println(Entry.MARK + Entry.format(time, kind, term, details));
+	private static void write(long time, Kind kind, Term term, String details) {
+		write(new Entry("", time, kind, Optional.ofNullable(term), details));
+	}
+
+	private static synchronized void write(Entry entry) {
+		System.out.println(Entry.MARK + entry.format());
 		System.out.flush();
 	}
 

@@ -204,8 +204,7 @@ class Soak {
 			.flatMap((node) -> history.of(node).stream())
 			.filter((entry) -> entry.kind() != Kind.SAMPLES)
 			.sorted((first, second) -> Long.compare(first.time(), second.time()))
-			.forEach((entry) -> lines.add(entry.node() + " " + Entry.format(entry.time(), entry.kind(),
-					entry.term().map(Object::toString).orElse("-"), entry.details())));
+			.forEach((entry) -> lines.add(entry.node() + " " + entry.format()));
 		history.rows().forEach((row) -> lines.add(row.toString()));
 		history.samples().forEach((sample) -> lines.add(sample.toString()));
 		Files.write(FOLDER.resolve("seed-" + seed + ".txt"), lines);
