@@ -107,7 +107,7 @@ class ContextFaultTests {
 	void followerClosedWhileItWaitsInTheQueue() {
 		try (ConfigurableApplicationContext leader = start()) {
 			ConfigurableApplicationContext follower = start();
-			Awaitility.await().until(() -> !locks("AND NOT granted").isEmpty());
+			Awaitility.await().until(() -> !this.server.advisoryLocks("NOT granted").isEmpty());
 			closeWithin(follower, Duration.ZERO);
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> sessions().size() == 1);
 			assertThat(leader.getBean(LeaderElector.class).isLeader()).isTrue();
@@ -141,7 +141,8 @@ class ContextFaultTests {
 	@ValueSource(booleans = { true, false })
 	void watcherReturnsTheConnectionOfThePool(boolean closed) throws SQLException {
 		try (TcpProxy proxy = new TcpProxy(this.server);
-				HikariDataSource pool = pool(proxy.port());
+				HikariDataSource pool = FencedWriter.pool(this.server.jdbcUrl(proxy.port()), this.server.username(),
+						this.server.password(), 10);
 				ConfigurableApplicationContext node = builder(proxy.port())
 					.initializers((context) -> context.getBeanFactory()
 						.registerSingleton("dataSource", new CutDataSource(pool, proxy)))
@@ -174,7 +175,8 @@ class ContextFaultTests {
 		String[] arguments = { "--leader-election.standbys=1", "--leader-election.fail-fast=true" };
 		try (ConfigurableApplicationContext leader = builder(this.server.port()).run(arguments);
 				ConfigurableApplicationContext standby = builder(this.server.port()).run(arguments)) {
-			Awaitility.await().until(() -> locks("AND mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
+			Awaitility.await()
+				.until(() -> this.server.advisoryLocks("mode = 'ShareLock' AND objsubid = 1 AND granted").size() == 2);
 			try (ConfigurableApplicationContext watcher = builder(this.server.port()).run(arguments)) {
 				ElectionStatus status = watcher.getBean(DefaultLeaderElectors.class).getDefault().status();
 				assertThat(status.watching()).isTrue();
@@ -203,10 +205,10 @@ class ContextFaultTests {
 		try (Connection fence = holdFence()) {
 			ConfigurableApplicationContext node = start();
 			assertThat(node.getBean(LeaderElector.class).isLeader()).isFalse();
-			assertThat(locks("AND granted AND mode = 'ExclusiveLock'")).isNotEmpty();
+			assertThat(this.server.advisoryLocks("granted AND mode = 'ExclusiveLock'")).isNotEmpty();
 			closeWithin(node, Duration.ZERO);
 			assertThat(this.events).isEmpty();
-			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> locks("").size() == 1);
+			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> this.server.advisoryLocks("true").size() == 1);
 		}
 	}
 
@@ -220,7 +222,7 @@ class ContextFaultTests {
 					.set(event.getApplicationContext()))
 				.run());
 			// It has won, and its start waits for the grant
-			Awaitility.await().until(() -> !locks("AND granted AND mode = 'ExclusiveLock'").isEmpty());
+			Awaitility.await().until(() -> !this.server.advisoryLocks("granted AND mode = 'ExclusiveLock'").isEmpty());
 			closeWithin(prepared.get(), Duration.ofSeconds(3));
 			assertThat(sessions()).isEmpty();
 			starting.handle((result, ex) -> null).get(10, TimeUnit.SECONDS);
@@ -286,15 +288,6 @@ class ContextFaultTests {
 					"spring.main.banner-mode=off", "spring.main.log-startup-info=false");
 	}
 
-	private HikariDataSource pool(int port) {
-		HikariDataSource pool = new HikariDataSource();
-		pool.setJdbcUrl(this.server.jdbcUrl(port));
-		pool.setUsername(this.server.username());
-		pool.setPassword(this.server.password());
-		pool.setMinimumIdle(0);
-		return pool;
-	}
-
 	private static void closeWithin(ConfigurableApplicationContext context, Duration bound) {
 		long start = System.nanoTime();
 		context.close();
@@ -315,17 +308,12 @@ class ContextFaultTests {
 	private void awaitNothingLeft() {
 		Awaitility.await().atMost(FaultRuns.SLACK).untilAsserted(() -> {
 			assertThat(sessions()).isEmpty();
-			assertThat(locks("")).isEmpty();
+			assertThat(this.server.advisoryLocks("true")).isEmpty();
 		});
 	}
 
-	private List<String> sessions() {
-		return this.server
-			.query("SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'leader-election %'");
-	}
-
-	private List<String> locks(String condition) {
-		return this.server.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' " + condition);
+	private List<Integer> sessions() {
+		return this.server.sessions("leader-election %");
 	}
 
 	/**

@@ -17,26 +17,17 @@
 package io.leaderelection.faults;
 
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -46,7 +37,6 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.postgresql.PGConnection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
@@ -61,12 +51,6 @@ import static org.assertj.core.api.Assertions.fail;
 class EndingSceneTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
-
-	private static final Duration NO_WAIT = Duration.ofMillis(1);
-
-	private static final Duration WAIT = Duration.ofMillis(800);
-
-	private static final Duration LEASE = Duration.ofSeconds(10);
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
@@ -96,7 +80,7 @@ class EndingSceneTests {
 	 */
 	@Test
 	void sessionThatIsSlowToEnd() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			scene.settle("node-c");
 			try (FrozenBackend backend = FrozenBackend.attach(scene.pid("node-a"))) {
@@ -114,7 +98,7 @@ class EndingSceneTests {
 
 	@Test
 	void sessionThatEndsAfterTheLook() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			scene.settle("node-c");
 			CompletableFuture<Acquisition> waiting = scene.acquire("node-c");
@@ -132,7 +116,7 @@ class EndingSceneTests {
 	 */
 	@Test
 	void twoTakeoversWithinOneWait() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			scene.open("node-b");
 			scene.settle("node-c");
@@ -159,14 +143,14 @@ class EndingSceneTests {
 	 */
 	@Test
 	void termThatBeginsAndEndsWhileAnotherOneEnds() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			StoreSession next = scene.open("node-b");
 			scene.settle("node-c");
 			try (FrozenBackend first = FrozenBackend.attach(scene.pid("node-a"))) {
 				first.awaitRelease(() -> scene.session("node-a").abort());
 				scene.releaseMain("node-a", first);
-				if (!scene.holdsTerm("node-a") || !(next.acquire(NO_WAIT) instanceof Won)) {
+				if (!scene.holdsTerm("node-a") || !(next.acquire(SessionScene.NO_WAIT) instanceof Won)) {
 					return null;
 				}
 				try (FrozenBackend second = FrozenBackend.attach(scene.pid("node-b"))) {
@@ -175,7 +159,7 @@ class EndingSceneTests {
 						waiting.add(scene.acquire("node-c", 1));
 						assertThat(scene.holdsTerm("node-a")).isTrue();
 						first.close();
-						await("SELECT count(*) FROM pg_stat_get_activity(" + scene.pid("node-a") + ")", "0");
+						scene.awaitEnd(scene.pid("node-a"));
 						scene.terminate("node-b");
 					});
 					scene.releaseMain("node-b", second);
@@ -188,7 +172,7 @@ class EndingSceneTests {
 
 	@Test
 	void sessionThatWasIdleForTooLong() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			scene.settle("node-c");
 			CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
@@ -202,16 +186,15 @@ class EndingSceneTests {
 	 */
 	@Test
 	void countersThatAreResetMeanwhile() throws Exception {
-		check((scene) -> {
+		check(TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
 			scene.settle("node-c");
 			server.execute("SELECT pg_stat_reset()");
 			try (Connection other = server.connect()) {
-				int pid = other.unwrap(PGConnection.class).getBackendPID();
-				server.execute("SELECT pg_terminate_backend(" + pid + ")");
-				await("SELECT count(*) FROM pg_stat_get_activity(" + pid + ")", "0");
+				server.terminate(PostgreSqlServer.pid(other));
 			}
-			await("SELECT sessions_killed FROM pg_stat_database WHERE datname = current_database()", "1");
+			String killed = "SELECT sessions_killed FROM pg_stat_database WHERE datname = current_database()";
+			Awaitility.await().until(() -> server.query(killed).equals(List.of("1")));
 			CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
 			server.execute("SELECT pg_stat_reset()");
 			scene.terminate("node-a");
@@ -224,13 +207,11 @@ class EndingSceneTests {
 	 */
 	@Test
 	void leaderThatDiesBeforeItsTakeoverDelayIsOver() throws Exception {
-		check((scene) -> {
-			scene.delay = LONG_TAKEOVER_DELAY;
+		check(LONG_TAKEOVER_DELAY, (scene) -> {
 			scene.lead("node-a");
-			scene.open("node-c").acquire(NO_WAIT);
+			scene.open("node-c").acquire(SessionScene.NO_WAIT);
 			long start = System.nanoTime();
-			scene.terminate("node-a");
-			await("SELECT count(*) FROM pg_stat_get_activity(" + scene.pid("node-a") + ")", "0");
+			server.terminate(scene.pid("node-a"));
 			scene.lead("node-b");
 			scene.session("node-c").observe();
 			assertThat(scene.session("node-c").acquire(TAKEOVER_DELAY)).isInstanceOf(Held.class);
@@ -247,7 +228,7 @@ class EndingSceneTests {
 	@Test
 	void sessionThatItsClientHasEnded() throws Exception {
 		for (int run = 0; run < MOST_TRIES; run++) {
-			try (Scene scene = new Scene()) {
+			try (SessionScene scene = new SessionScene(server, TAKEOVER_DELAY)) {
 				scene.lead("node-a");
 				scene.settle("node-c");
 				CompletableFuture<Acquisition> waiting = scene.acquire("node-c", 1);
@@ -265,10 +246,10 @@ class EndingSceneTests {
 	 * Run a scene, in which the server has ended a session: the winner must not take it
 	 * for one that its client has ended.
 	 */
-	private static void check(Play play) throws Exception {
+	private static void check(Duration takeoverDelay, Play play) throws Exception {
 		int judged = 0;
 		for (int run = 0; run < MOST_TRIES; run++) {
-			try (Scene scene = new Scene()) {
+			try (SessionScene scene = new SessionScene(server, takeoverDelay)) {
 				CompletableFuture<Acquisition> waiting = play.run(scene);
 				if (waiting == null || !(waiting.get(LIMIT.toSeconds(), TimeUnit.SECONDS) instanceof Won won)) {
 					// A wait was over too early
@@ -283,135 +264,6 @@ class EndingSceneTests {
 		assertThat(judged).as("no scene was played to its end").isPositive();
 	}
 
-	private static void await(String query, String answer) {
-		Awaitility.await().until(() -> server.query(query).equals(List.of(answer)));
-	}
-
-	/**
-	 * Sessions of one election.
-	 */
-	private static final class Scene implements AutoCloseable {
-
-		private final ElectionKeys keys = ElectionKeys.derive("test", "election-" + UUID.randomUUID());
-
-		private final Map<String, StoreSession> sessions = new HashMap<>();
-
-		private final Map<String, Connection> connections = new HashMap<>();
-
-		private final Map<String, Integer> pids = new HashMap<>();
-
-		private Duration delay = TAKEOVER_DELAY;
-
-		StoreSession open(String node) throws SessionException, SQLException {
-			List<Connection> opened = new ArrayList<>();
-			ElectionSettings settings = new ElectionSettings("endings", node, LEASE, this.delay, Duration.ofSeconds(1),
-					true);
-			StoreSession session = new AdvisoryLockStore(settings, this.keys, 0, false, (properties) -> {
-				Connection connection = server.connect(properties);
-				opened.add(connection);
-				return connection;
-			}, null).open();
-			this.sessions.put(node, session);
-			this.connections.put(node, opened.get(0));
-			this.pids.put(node, opened.get(0).unwrap(PGConnection.class).getBackendPID());
-			session.becomeCandidate();
-			return session;
-		}
-
-		void lead(String node) throws SessionException, SQLException {
-			assertThat(open(node).acquire(NO_WAIT)).isInstanceOf(Won.class);
-		}
-
-		/**
-		 * Open a session that knows the leader for the takeover delay.
-		 */
-		void settle(String node) throws SessionException, SQLException {
-			StoreSession session = open(node);
-			assertThat(session.acquire(NO_WAIT)).isInstanceOf(Held.class);
-			assertThat(session.acquire(this.delay.plus(this.delay))).isInstanceOf(Held.class);
-		}
-
-		/**
-		 * Have a session wait. It may be over when it is looked for.
-		 * @param waiting how many sessions wait then
-		 */
-		CompletableFuture<Acquisition> acquire(String node, int waiting) {
-			CompletableFuture<Acquisition> acquisition = acquire(node);
-			String head = "objsubid = 2 AND classid = " + Integer.toUnsignedString(this.keys.requestClass());
-			String query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ((" + main()
-					+ ") OR (" + head + "))";
-			Awaitility.await()
-				.until(() -> acquisition.isDone() || server.query(query).equals(List.of(Integer.toString(waiting))));
-			return acquisition;
-		}
-
-		private String main() {
-			return "objsubid = 1 AND classid = %d AND objid = %d".formatted(this.keys.main() >>> 32,
-					this.keys.main() & 0xFFFFFFFFL);
-		}
-
-		CompletableFuture<Acquisition> acquire(String node) {
-			StoreSession session = session(node);
-			return CompletableFuture.supplyAsync(() -> {
-				try {
-					return session.acquire(WAIT);
-				}
-				catch (SessionException ex) {
-					throw new IllegalStateException(ex);
-				}
-			});
-		}
-
-		/**
-		 * Have a session that ends free its locks as far as the main key.
-		 */
-		void releaseMain(String node, FrozenBackend backend) {
-			String held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND " + main()
-					+ " AND pid = " + pid(node);
-			while (server.query(held).equals(List.of("1"))) {
-				backend.releasePartition();
-			}
-		}
-
-		/**
-		 * Whether a session still holds the key of a term.
-		 */
-		boolean holdsTerm(String node) {
-			String held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ExclusiveLock'"
-					+ " AND objsubid = 2 AND classid = " + Integer.toUnsignedString(this.keys.termClass())
-					+ " AND pid = " + pid(node);
-			return server.query(held).equals(List.of("1"));
-		}
-
-		void terminate(String node) {
-			server.execute("SELECT pg_terminate_backend(" + pid(node) + ")");
-		}
-
-		void execute(String node, String sql) throws SQLException {
-			try (Statement statement = this.connections.get(node).createStatement()) {
-				statement.execute(sql);
-			}
-		}
-
-		int pid(String node) {
-			return this.pids.get(node);
-		}
-
-		StoreSession session(String node) {
-			return this.sessions.get(node);
-		}
-
-		/**
-		 * Wait for the end of all sessions: another scene must not count it.
-		 */
-		@Override
-		public void close() {
-			this.sessions.values().forEach(StoreSession::abort);
-			this.pids.values().forEach((pid) -> await("SELECT count(*) FROM pg_stat_get_activity(" + pid + ")", "0"));
-		}
-
-	}
-
 	/**
 	 * Plays a scene.
 	 */
@@ -423,7 +275,7 @@ class EndingSceneTests {
 		 * @param scene the sessions
 		 * @return what the last one waits for, or {@code null} if the scene failed
 		 */
-		@Nullable CompletableFuture<Acquisition> run(Scene scene) throws Exception;
+		@Nullable CompletableFuture<Acquisition> run(SessionScene scene) throws Exception;
 
 	}
 

@@ -17,26 +17,17 @@
 package io.leaderelection.faults;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
-import java.util.UUID;
 import java.util.function.Predicate;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.DefaultLeaderElector;
-import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
-import io.leaderelection.engine.ElectionStore;
-import io.leaderelection.engine.MistakenElectors;
-import io.leaderelection.engine.StoreSession;
-import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.TransactionFence;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.testsupport.FrozenBackend;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.awaitility.Awaitility;
@@ -56,7 +47,7 @@ class HalfReleasedLocksTests {
 
 	private static final Duration LIMIT = Duration.ofSeconds(30);
 
-	private static final Duration LEASE = Duration.ofSeconds(10);
+	private static final String LEADER = "node-a";
 
 	/**
 	 * Which key is freed first is up to hashes, of the term among others.
@@ -71,7 +62,7 @@ class HalfReleasedLocksTests {
 			scene.awaitSuccessor((status) -> isBlockedBy(status, "the session with pid " + scene.dying));
 			try (Connection early = server.connect()) {
 				assertThat(scene.fence(early)).isTrue();
-				String transaction = "the transaction of the session with pid " + pid(early);
+				String transaction = "the transaction of the session with pid " + PostgreSqlServer.pid(early);
 				Awaitility.await()
 					.during(Duration.ofSeconds(1))
 					.atMost(LIMIT)
@@ -107,43 +98,28 @@ class HalfReleasedLocksTests {
 		return status.blockedBy() != null && status.blockedBy().matches(session + "\\b.*");
 	}
 
-	private static int pid(Connection connection) throws SQLException {
-		try (Statement statement = connection.createStatement();
-				ResultSet row = statement.executeQuery("SELECT pg_backend_pid()")) {
-			row.next();
-			return row.getInt(1);
-		}
-	}
-
 	/**
 	 * A leader that is to die and a node that is to succeed it.
 	 */
 	private static final class Scene implements AutoCloseable {
 
-		private final ElectionKeys keys = ElectionKeys.derive("test", "election-" + UUID.randomUUID());
+		private final SessionScene sessions = new SessionScene(server, Duration.ZERO);
 
-		private final StoreSession leader;
+		private final Term term = this.sessions.lead(LEADER).term();
 
-		private final DefaultLeaderElector successor;
+		private final int dying = this.sessions.pid(LEADER);
 
-		private final int dying;
+		private final TransactionFence fence = this.sessions.store(LEADER).fence();
 
-		private final Term term;
-
-		private final TransactionFence fence;
+		private final DefaultLeaderElector successor = new DefaultLeaderElectors(
+				List.of(this.sessions.settings("node-b")), (settings) -> this.sessions.store(settings.nodeId()),
+				(event) -> {
+				})
+			.getDefault();
 
 		private final FrozenBackend backend;
 
 		Scene() throws Exception {
-			ElectionStore sessions = sessions("node-a");
-			this.fence = sessions.fence();
-			this.leader = sessions.open();
-			this.leader.becomeCandidate();
-			Won won = (Won) this.leader.acquire(Duration.ofMillis(1));
-			this.dying = Integer.parseInt(server.query("SELECT pid FROM pg_locks WHERE " + mainKey()).get(0));
-			this.term = won.term();
-			this.successor = MistakenElectors.create(Mistake.NONE, settings("node-b"), sessions("node-b"), (event) -> {
-			});
 			try {
 				this.successor.start().get();
 				this.backend = FrozenBackend.attach(this.dying);
@@ -159,12 +135,9 @@ class HalfReleasedLocksTests {
 		 * @return whether the key of its term is still held then
 		 */
 		boolean reach() {
-			this.backend.awaitRelease(() -> server.query("SELECT pg_terminate_backend(" + this.dying + ")"));
-			assertThat(holds(mainKey()) && holds(termKey())).isTrue();
-			while (holds(mainKey())) {
-				this.backend.releasePartition();
-			}
-			return holds(termKey());
+			this.backend.awaitRelease(() -> this.sessions.terminate(LEADER));
+			this.sessions.releaseMain(LEADER, this.backend);
+			return this.sessions.holdsTerm(LEADER);
 		}
 
 		/**
@@ -180,33 +153,9 @@ class HalfReleasedLocksTests {
 			Awaitility.await().until(this.successor::status, condition);
 		}
 
-		private boolean holds(String key) {
-			return server.query("SELECT count(*) FROM pg_locks WHERE granted AND pid = " + this.dying + " AND " + key)
-				.equals(List.of("1"));
-		}
-
-		private String mainKey() {
-			return "locktype = 'advisory' AND objsubid = 1 AND classid = %d AND objid = %d"
-				.formatted(this.keys.main() >>> 32, this.keys.main() & 0xFFFFFFFFL);
-		}
-
-		private String termKey() {
-			return "locktype = 'advisory' AND objsubid = 2 AND classid = %d AND objid = %d".formatted(
-					this.keys.termClass() & 0xFFFFFFFFL,
-					ElectionKeys.termObject(this.term.timeline(), this.term.transactionId()));
-		}
-
-		private ElectionStore sessions(String node) {
-			return new AdvisoryLockStore(settings(node), this.keys, 0, false, server::connect, null);
-		}
-
-		private static ElectionSettings settings(String node) {
-			return new ElectionSettings("half-released", node, LEASE, Duration.ZERO, Duration.ofSeconds(1), true);
-		}
-
 		private void stopNodes() {
 			this.successor.stop().join();
-			this.leader.abort();
+			this.sessions.close();
 		}
 
 		@Override

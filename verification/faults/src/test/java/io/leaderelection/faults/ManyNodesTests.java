@@ -78,7 +78,7 @@ class ManyNodesTests {
 				"shared_preload_libraries=pg_stat_statements")) {
 			server.execute("CREATE EXTENSION pg_stat_statements");
 			server.execute("CREATE ROLE node LOGIN PASSWORD '" + server.password() + "'");
-			try (HikariDataSource pool = pool(server);
+			try (HikariDataSource pool = FencedWriter.pool(server.jdbcUrl(), "node", server.password(), 2);
 					LightNodes nodes = new LightNodes(server, count, LEASE, TAKEOVER_DELAY,
 							new NodeOptions(ElectionSettings.STANDBYS, "node", pooled ? pool : null))) {
 				awaitWatchers(nodes, count - sessions);
@@ -89,24 +89,13 @@ class ManyNodesTests {
 					assertThat(mostSessions).isLessThanOrEqualTo(5);
 				}
 				awaitWatchers(nodes, count - sessions);
-				verifyTakeover(nodes, List.of(nodes.awaitLeader()), BY_A_STANDBY);
+				nodes.verifyTakeover(List.of(nodes.awaitLeader()), BY_A_STANDBY);
 				if (count > sessions) {
-					verifyTakeover(nodes, nodes.standbys(),
-							FaultRuns.LONGEST_WATCH.plusSeconds(1).plus(TAKEOVER_DELAY));
+					nodes.verifyTakeover(nodes.standbys(), FaultRuns.LONGEST_WATCH.plusSeconds(1).plus(TAKEOVER_DELAY));
 				}
 				nodes.verify();
 			}
 		}
-	}
-
-	private static HikariDataSource pool(PostgreSqlServer server) {
-		HikariDataSource pool = new HikariDataSource();
-		pool.setJdbcUrl(server.jdbcUrl());
-		pool.setUsername("node");
-		pool.setPassword(server.password());
-		pool.setMaximumPoolSize(2);
-		pool.setConnectionTimeout(1000);
-		return pool;
 	}
 
 	private static void awaitWatchers(LightNodes nodes, int count) {
@@ -165,15 +154,6 @@ class ManyNodesTests {
 		return Long.parseLong(server
 			.query("SELECT sum(calls)::bigint FROM pg_stat_statements " + "WHERE userid = 'node'::regrole AND toplevel")
 			.get(0));
-	}
-
-	private static void verifyTakeover(LightNodes nodes, List<DefaultLeaderElector> killed, Duration bound) {
-		killed.forEach(nodes::kill);
-		Awaitility.await()
-			.atMost(bound)
-			.until(() -> nodes.electors()
-				.stream()
-				.anyMatch((elector) -> !killed.contains(elector) && elector.isLeader()));
 	}
 
 	/**
@@ -250,7 +230,7 @@ class ManyNodesTests {
 				LightNodes nodes = table(server, 6, ElectionSettings.STANDBYS, lease)) {
 			nodes.awaitLeader();
 			Awaitility.await().until(() -> nodes.watchers().size() == 2);
-			verifyTakeover(nodes, nodes.standbys(), lease.plus(FaultRuns.LONGEST_WATCH).plusSeconds(2));
+			nodes.verifyTakeover(nodes.standbys(), lease.plus(FaultRuns.LONGEST_WATCH).plusSeconds(2));
 			nodes.verify();
 		}
 	}

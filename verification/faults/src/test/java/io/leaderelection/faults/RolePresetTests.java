@@ -22,6 +22,7 @@ import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
+import io.leaderelection.testsupport.HostileSchema;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -58,7 +59,8 @@ class RolePresetTests {
 		server.execute("CREATE ROLE " + ROLE + " LOGIN PASSWORD 'right'");
 		presetTimeouts();
 		presetTransactions();
-		presetSearchPath();
+		server.execute(HostileSchema.SCRIPT);
+		preset("search_path", HostileSchema.SEARCH_PATH);
 		faults = new FaultRuns(new Cluster(server, LEASE, TAKEOVER_DELAY, "leader-election.datasource.username=" + ROLE,
 				"leader-election.datasource.password=right")
 			.withServerFaults()
@@ -81,38 +83,6 @@ class RolePresetTests {
 		preset("default_transaction_isolation", "serializable");
 		preset("default_transaction_deferrable", "on");
 		preset("synchronous_commit", "off");
-	}
-
-	/**
-	 * Functions, operators, types and tables with the names of those of PostgreSQL that
-	 * are found first and do something else.
-	 */
-	private static void presetSearchPath() {
-		server.execute("""
-				CREATE SCHEMA hostile;
-				GRANT USAGE ON SCHEMA hostile TO %s;
-				CREATE TYPE hostile.record AS (nothing int);
-				CREATE FUNCTION hostile.pg_backend_pid() RETURNS int LANGUAGE sql AS 'SELECT 1';
-				CREATE FUNCTION hostile.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
-				CREATE FUNCTION hostile.version() RETURNS text LANGUAGE sql AS 'SELECT ''CockroachDB''';
-				CREATE FUNCTION hostile.pg_advisory_lock(bigint) RETURNS void LANGUAGE sql AS '';
-				CREATE FUNCTION hostile.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS '';
-				CREATE FUNCTION hostile.pg_try_advisory_lock(int, int) RETURNS boolean LANGUAGE sql AS 'SELECT true';
-				CREATE FUNCTION hostile.equal(name, name) RETURNS boolean LANGUAGE sql AS 'SELECT false';
-				CREATE FUNCTION hostile.equal(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
-				CREATE FUNCTION hostile.equal(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT false';
-				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = name, RIGHTARG = name);
-				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = text, RIGHTARG = text);
-				CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = bigint, RIGHTARG = bigint);
-				CREATE DOMAIN hostile.text AS pg_catalog.text CHECK (VALUE IS NULL);
-				CREATE TABLE hostile.pg_locks (pid int);
-				CREATE TABLE hostile.pg_settings (name text, setting text);
-				CREATE AGGREGATE hostile.count(*) (SFUNC = hostile.zero, STYPE = bigint, INITCOND = '0')
-				""".formatted(ROLE)
-			.replace("CREATE AGGREGATE",
-					"CREATE FUNCTION hostile.zero(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';\n"
-							+ "CREATE AGGREGATE"));
-		preset("search_path", "hostile, pg_catalog");
 	}
 
 	private static void preset(String setting, String value) {

@@ -100,10 +100,8 @@ class StandbySeatTests {
 		try (LightNodes nodes = nodes(null)) {
 			awaitSeats(nodes);
 			DefaultLeaderElector leader = nodes.awaitLeader();
-			nodes.kill(leader);
-			DefaultLeaderElector next = Awaitility.await()
-				.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
-				.until(nodes::awaitLeader, (elector) -> elector != leader);
+			nodes.verifyTakeover(List.of(leader), TAKEOVER_DELAY.plus(FaultRuns.SLACK));
+			DefaultLeaderElector next = nodes.awaitLeader();
 			awaitWatch().until(() -> nodes.sessions() == STANDBYS + 1);
 			assertThat(next.isLeader()).isTrue();
 			nodes.verify();
@@ -114,16 +112,8 @@ class StandbySeatTests {
 	void watcherLeadsWhenTheLeaderAndAllStandbysDie() throws Exception {
 		try (LightNodes nodes = nodes(null)) {
 			awaitSeats(nodes);
-			List<DefaultLeaderElector> dead = nodes.electors()
-				.stream()
-				.filter((elector) -> !elector.status().watching())
-				.toList();
-			dead.forEach(nodes::kill);
-			Awaitility.await()
-				.atMost(FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
-				.until(() -> nodes.electors()
-					.stream()
-					.anyMatch((elector) -> !dead.contains(elector) && elector.isLeader()));
+			nodes.verifyTakeover(nodes.standbys(),
+					FaultRuns.LONGEST_WATCH.plus(CONNECT).plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK));
 			nodes.verify();
 		}
 	}
@@ -147,11 +137,7 @@ class StandbySeatTests {
 		try (LightNodes nodes = nodes(null)) {
 			awaitSeats(nodes);
 			DefaultLeaderElector leader = nodes.awaitLeader();
-			DefaultLeaderElector watcher = nodes.electors()
-				.stream()
-				.filter((elector) -> elector.status().watching())
-				.findFirst()
-				.orElseThrow();
+			DefaultLeaderElector watcher = nodes.watchers().get(0);
 			// Until it has watched again it may not know the leader
 			awaitWatch().until(() -> watcher.requestResignation(null, "test").isRequested());
 			Awaitility.await().atMost(FaultRuns.SLACK).until(() -> nodes.awaitLeader() != leader);
@@ -252,10 +238,7 @@ class StandbySeatTests {
 					.filter((problem) -> problem != null && problem.contains("permission denied"))
 					.count() == WATCHERS);
 				assertThat(leader.isLeader()).isTrue();
-				nodes.kill(leader);
-				Awaitility.await()
-					.atMost(TAKEOVER_DELAY.plus(FaultRuns.SLACK))
-					.until(() -> nodes.awaitLeader() != leader);
+				nodes.verifyTakeover(List.of(leader), TAKEOVER_DELAY.plus(FaultRuns.SLACK));
 			}
 			finally {
 				server.execute("GRANT " + connect + " TO PUBLIC");
@@ -312,11 +295,7 @@ class StandbySeatTests {
 	}
 
 	private static HikariDataSource pool(String url) {
-		HikariDataSource pool = new HikariDataSource();
-		pool.setJdbcUrl(url);
-		pool.setUsername(server.username());
-		pool.setPassword(server.password());
-		pool.setMaximumPoolSize(2);
+		HikariDataSource pool = FencedWriter.pool(url, server.username(), server.password(), 2);
 		pool.setConnectionTimeout(250);
 		return pool;
 	}

@@ -17,12 +17,14 @@
 package io.leaderelection.faults;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 
 import io.leaderelection.Term;
 import io.leaderelection.faults.Entry.Kind;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -32,9 +34,9 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A standby beside the primary, on which nobody can lead until it is promoted.
+ * The end of a primary, and the promotion of its standby, on which nobody can lead until
+ * then.
  */
-@AdvisoryLockOnly
 @EmbeddedServerOnly
 @Tag("ring2")
 class StandbyTests {
@@ -43,41 +45,39 @@ class StandbyTests {
 
 	private static final Duration TAKEOVER_DELAY = Duration.ofMillis(100);
 
-	/** The longest that a node waits before it tries to connect again. */
-	private static final Duration BACKOFF = Duration.ofSeconds(5);
-
 	private PostgreSqlServer primary;
+
+	private TcpProxy replication;
 
 	private PostgreSqlServer standby;
 
 	@BeforeEach
 	void startServers() {
 		this.primary = PostgreSqlServer.start();
-		this.standby = this.primary.startStandby();
+		this.replication = new TcpProxy(this.primary);
+		this.standby = this.primary.startStandby(this.replication.port());
 	}
 
 	@AfterEach
-	void stopServers() {
-		this.standby.close();
-		this.primary.close();
+	void stopServers() throws Exception {
+		// Some are missing if a start has failed
+		for (AutoCloseable started : Arrays.asList(this.standby, this.replication, this.primary)) {
+			if (started != null) {
+				started.close();
+			}
+		}
 	}
 
 	/**
 	 * With only the standby in its URL a node follows and says why, until the standby is
 	 * promoted. Nodes with both find the primary, and the promoted one when that is gone.
 	 */
+	@AdvisoryLockOnly
 	@Test
 	void primaryCrashedAndStandbyPromoted() {
-		String alone = url(this.standby);
-		String both = "jdbc:postgresql://" + address(this.standby) + "," + address(this.primary) + "/"
-				+ this.primary.database();
-		try (Cluster cluster = new Cluster(this.primary, LEASE, TAKEOVER_DELAY,
-				"leader-election.datasource.username=" + this.primary.username(),
-				"leader-election.datasource.password=" + this.primary.password())
-			.withServerFaults()
-			.withWritesTo(both + "?targetServerType=primary", this.standby)) {
-			NodeProcess follower = cluster.launch("leader-election.datasource.url=" + alone);
-			cluster.start(2, "leader-election.datasource.url=" + both);
+		try (Cluster cluster = cluster(TAKEOVER_DELAY).withServerFaults()) {
+			NodeProcess follower = cluster.launch(dataSource(this.standby.jdbcUrl()));
+			cluster.start(2, dataSource(both()));
 			follower.awaitStarted();
 			NodeProcess leader = cluster.awaitLeader();
 			Awaitility.await().until(() -> candidates(this.primary).size() == 2);
@@ -97,10 +97,12 @@ class StandbyTests {
 			Entry next = cluster.awaitNext(old);
 			assertThat(next.requiredTerm()).isGreaterThan(old);
 			assertThat(next.requiredTerm().timeline()).isEqualTo(2);
-			assertThat(Duration.ofNanos(next.time() - promoted)).isLessThan(BACKOFF.plus(FaultRuns.SLACK));
-			Awaitility.await().atMost(BACKOFF.plus(FaultRuns.SLACK)).until(() -> candidates(this.standby).size() == 3);
+			assertThat(Duration.ofNanos(next.time() - promoted)).isLessThan(FaultScene.BACKOFF.plus(FaultRuns.SLACK));
 			Awaitility.await()
-				.atMost(BACKOFF.plus(FaultRuns.SLACK))
+				.atMost(FaultScene.BACKOFF.plus(FaultRuns.SLACK))
+				.until(() -> candidates(this.standby).size() == 3);
+			Awaitility.await()
+				.atMost(FaultScene.BACKOFF.plus(FaultRuns.SLACK))
 				.until(() -> writesOf(cluster, old) > 0 && writesOf(cluster, next.requiredTerm()) > 0);
 			cluster.verify();
 		}
@@ -120,8 +122,99 @@ class StandbyTests {
 				+ "WHERE application_name LIKE 'leader-election %' AND locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1");
 	}
 
-	private static String url(PostgreSqlServer server) {
-		return "jdbc:postgresql://" + address(server) + "/" + server.database();
+	@Test
+	@Tag("ring3")
+	void promotionThatLosesNothing() {
+		try (Cluster cluster = start()) {
+			Entry last = awaitReplicated(cluster);
+			crashAndPromote();
+			verifySuccession(cluster, last);
+		}
+	}
+
+	@Test
+	@Tag("ring3")
+	void promotionThatLosesRenewals() {
+		try (Cluster cluster = start()) {
+			Entry last = awaitReplicated(cluster);
+			this.replication.blackHole();
+			// The standby may still apply what it has received, but nothing later than
+			// this
+			String written = this.primary.query("SELECT pg_current_wal_insert_lsn()").get(0);
+			String row = row(this.primary);
+			Awaitility.await().until(() -> !row(this.primary).equals(row));
+			assertThat(this.standby.query("SELECT pg_last_wal_receive_lsn() <= '" + written + "'"))
+				.containsExactly("t");
+			crashAndPromote();
+			verifySuccession(cluster, last);
+		}
+	}
+
+	/**
+	 * The row of the promoted server says that the former leader leads, while the holder
+	 * of the lost term trusts its lease.
+	 */
+	@Test
+	void promotionThatLosesATakeover() {
+		try (Cluster cluster = start()) {
+			Entry first = awaitReplicated(cluster);
+			this.replication.blackHole();
+			cluster.node(first.node()).command("resign");
+			Entry lost = cluster.awaitNext(first.requiredTerm());
+			crashAndPromote();
+			assertThat(term(this.standby)).isEqualTo(first.requiredTerm().transactionId());
+			verifySuccession(cluster, lost);
+		}
+	}
+
+	private Cluster start() {
+		return cluster(Duration.ZERO, Cluster.TABLE_PROPERTIES).start(3, dataSource(both()));
+	}
+
+	private Cluster cluster(Duration takeoverDelay, String... properties) {
+		return new Cluster(this.primary, LEASE, takeoverDelay, properties)
+			.withWritesTo(both() + "?targetServerType=primary", this.standby);
+	}
+
+	private String both() {
+		return "jdbc:postgresql://" + address(this.standby) + "," + address(this.primary) + "/"
+				+ this.primary.database();
+	}
+
+	private String[] dataSource(String url) {
+		return new String[] { "leader-election.datasource.url=" + url,
+				"leader-election.datasource.username=" + this.primary.username(),
+				"leader-election.datasource.password=" + this.primary.password() };
+	}
+
+	private Entry awaitReplicated(Cluster cluster) {
+		Entry leading = cluster.awaitSessions().awaitLeader().last(Kind.TRUE_FROM).orElseThrow();
+		Awaitility.await().until(() -> term(this.standby) == leading.requiredTerm().transactionId());
+		return leading;
+	}
+
+	private void crashAndPromote() {
+		this.primary.stop("immediate");
+		this.standby.promote();
+	}
+
+	private void verifySuccession(Cluster cluster, Entry last) {
+		Term old = last.requiredTerm();
+		assertThat(cluster.node(last.node()).await(Kind.REVOKED, old).details()).isEqualTo("LEASE_EXPIRED");
+		Entry next = cluster.awaitNext(old);
+		assertThat(next.requiredTerm().timeline()).isEqualTo(2);
+		Awaitility.await().until(() -> term(this.standby) == next.requiredTerm().transactionId());
+		cluster.verify();
+	}
+
+	private static long term(PostgreSqlServer server) {
+		List<String> terms = server.query("SELECT term FROM leader_election");
+		return terms.isEmpty() ? 0 : Long.parseLong(terms.get(0));
+	}
+
+	private static String row(PostgreSqlServer server) {
+		return String.join(",", server
+			.query("SELECT term || ' ' || beat FROM leader_election JOIN leader_election_node ON token = owner"));
 	}
 
 	private static String address(PostgreSqlServer server) {

@@ -113,12 +113,7 @@ class TwoVersionsTests {
 		DefaultLeaderElector leader = leaderOf(nodes, earlier);
 		List<DefaultLeaderElector> killed = nodes.electors().stream().filter(version).toList();
 		assertThat(killed).contains(leader);
-		killed.forEach(nodes::kill);
-		Awaitility.await()
-			.atMost(FaultRuns.LONGEST_WATCH.plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK))
-			.until(() -> nodes.electors()
-				.stream()
-				.anyMatch((elector) -> !killed.contains(elector) && elector.isLeader()));
+		nodes.verifyTakeover(killed, FaultRuns.LONGEST_WATCH.plus(TAKEOVER_DELAY).plus(FaultRuns.SLACK));
 		DefaultLeaderElector next = nodes.awaitLeader();
 		assertThat(killed).doesNotContain(next);
 		nodes.verify();
