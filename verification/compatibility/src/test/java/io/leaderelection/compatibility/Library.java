@@ -17,19 +17,13 @@
 package io.leaderelection.compatibility;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import javax.tools.Diagnostic;
-import javax.tools.DiagnosticCollector;
-import javax.tools.JavaCompiler;
-import javax.tools.JavaFileObject;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
+import io.leaderelection.testsupport.SourceCompiler;
 
 /**
  * The classes and resources of a version of the library, built from its sources.
@@ -79,7 +73,8 @@ record Library(Path sources, Path classes) {
 	 */
 	static Library build(Path sources, Path directory) throws IOException {
 		Path classes = Files.createDirectories(directory);
-		List<String> errors = compile(files(sources.resolve("java")), classes);
+		List<String> errors = SourceCompiler.compile(files(sources.resolve("java")), classes,
+				Versions.compileClassPath(), "-parameters", "--release", "17");
 		if (!errors.isEmpty()) {
 			throw new IllegalStateException("The library does not compile: " + String.join("\n", errors));
 		}
@@ -95,28 +90,6 @@ record Library(Path sources, Path classes) {
 		return TREES.stream()
 			.map((source) -> Git.run("rev-parse", "--short=12", "HEAD:" + source).required())
 			.collect(Collectors.joining(" "));
-	}
-
-	/**
-	 * Compile source files.
-	 * @param directory receives the classes
-	 * @return the errors
-	 */
-	private static List<String> compile(List<Path> sources, Path directory) throws IOException {
-		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-		DiagnosticCollector<JavaFileObject> diagnostics = new DiagnosticCollector<>();
-		try (StandardJavaFileManager files = compiler.getStandardFileManager(diagnostics, null,
-				StandardCharsets.UTF_8)) {
-			List<String> options = List.of("-proc:none", "-parameters", "--release", "17", "-d", directory.toString(),
-					"-cp", Versions.compileClassPath());
-			compiler.getTask(null, files, diagnostics, options, null, files.getJavaFileObjectsFromPaths(sources))
-				.call();
-		}
-		return diagnostics.getDiagnostics()
-			.stream()
-			.filter((diagnostic) -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
-			.map(Object::toString)
-			.toList();
 	}
 
 	/**

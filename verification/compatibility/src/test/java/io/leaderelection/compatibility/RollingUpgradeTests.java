@@ -175,30 +175,8 @@ class RollingUpgradeTests {
 	@ValueSource(strings = { "advisory-lock", "table" })
 	void linesOfSpringBootHandOverToEachOther(String store) {
 		try (OrdersCluster cluster = new OrdersCluster(server, this.directory)) {
-			cluster.run(() -> handOver(cluster, store));
+			cluster.run(() -> handOver(cluster, store, Versions.classPath("3.5"), List.of(), true));
 		}
-	}
-
-	private static void handOver(OrdersCluster cluster, String store) {
-		OrdersNode boot3 = start(cluster, "boot-3", Versions.classPath("3.5"), store);
-		cluster.awaitWorkOf(boot3);
-		OrdersNode boot4 = start(cluster, "boot-4", Versions.classPath(SPRING_BOOT), store);
-		verifyLeader(cluster, boot3);
-		cluster.resign(boot3);
-		verifyLeader(cluster, boot4);
-		cluster.resign(boot4);
-		verifyLeader(cluster, boot3);
-		boot3.end("KILL");
-		cluster.awaitWorkOf(boot4);
-		OrdersNode next = start(cluster, "next-boot-3", Versions.classPath("3.5"), store);
-		verifyLeader(cluster, boot4);
-		stop(cluster, boot4);
-		cluster.awaitWorkOf(next);
-		stop(cluster, next);
-		cluster.verifyTerms(List.of(boot3, boot4, boot3, boot4, next));
-		cluster.verifyNoSessions();
-		assertThat(cluster.nodes())
-			.allSatisfy((node) -> assertThat(node.output()).doesNotContain(" ERROR ", "Exception", "uses protocol"));
 	}
 
 	private static void stop(OrdersCluster cluster, OrdersNode leader) {

@@ -19,12 +19,15 @@ package io.leaderelection.compatibility;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.time.Duration;
+import java.util.List;
 import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import io.leaderelection.testsupport.ClassPathProcess;
 import io.leaderelection.testsupport.EmbeddedServerOnly;
+import io.leaderelection.testsupport.Jdk;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -65,23 +68,14 @@ class VerifyDatabaseTests {
 	}
 
 	private void verify(PostgreSqlServer server, int version, String store) throws Exception {
-		Path output = this.directory.resolve(store + ".txt");
-		ProcessBuilder command = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-				"-jar", JAR.toString(), "verify-database",
-				"--url=jdbc:postgresql://" + server.host() + ":" + server.port() + "/shop", "--username=shop",
-				"--lease=2s", "--store=" + store);
-		command.environment().put("PGPASSWORD", "secret");
-		Process process = command.redirectErrorStream(true).redirectOutput(output.toFile()).start();
-		try {
-			assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(Files.readString(output)).isTrue();
-			assertThat(process.exitValue()).as(Files.readString(output)).isZero();
-			assertThat(Files.readString(output)).contains("PostgreSQL " + Versions.postgresql(version) + " ")
-				.contains("store " + store)
-				.contains("### Elections hold");
-		}
-		finally {
-			process.destroyForcibly();
-		}
+		ClassPathProcess process = ClassPathProcess.run(List.of("env", "PGPASSWORD=secret",
+				Jdk.current().java().toString(), "-jar", JAR.toString(), "verify-database",
+				"--url=" + server.jdbcUrl(server.port(), "shop"), "--username=shop", "--lease=2s", "--store=" + store),
+				this.directory, Duration.ofMinutes(2));
+		assertThat(process.status()).as(process.output()).isZero();
+		assertThat(process.output()).contains("PostgreSQL " + Versions.postgresql(version) + " ")
+			.contains("store " + store)
+			.contains("### Elections hold");
 	}
 
 	/**

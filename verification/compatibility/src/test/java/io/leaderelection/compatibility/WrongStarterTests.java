@@ -17,12 +17,13 @@
 package io.leaderelection.compatibility;
 
 import java.io.File;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.time.Duration;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import io.leaderelection.testsupport.ClassPathProcess;
 import io.leaderelection.testsupport.Jdk;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,25 +72,16 @@ class WrongStarterTests {
 	 * @return its output
 	 */
 	private String start(Stream<Path> classPath) throws Exception {
-		Path output = this.directory.resolve("output.txt");
-		Process process = new ProcessBuilder(Jdk.current().java().toString(), "-cp",
-				classPath.map(Path::toString).collect(Collectors.joining(File.pathSeparator)),
-				"com.example.orders.OrdersApplication", "--leader-election.mode=always",
-				"--spring.datasource.url=jdbc:postgresql://localhost:1/orders")
-			.redirectErrorStream(true)
-			.redirectOutput(output.toFile())
-			.start();
-		try {
-			assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
-		}
-		finally {
-			process.destroyForcibly();
-		}
-		assertThat(process.exitValue()).isOne();
-		assertThat(output).content()
-			.contains("APPLICATION FAILED TO START")
+		ClassPathProcess process = ClassPathProcess.run(
+				List.of(Jdk.current().java().toString(), "-cp",
+						classPath.map(Path::toString).collect(Collectors.joining(File.pathSeparator)),
+						"com.example.orders.OrdersApplication", "--leader-election.mode=always",
+						"--spring.datasource.url=jdbc:postgresql://localhost:1/orders"),
+				this.directory, Duration.ofMinutes(1));
+		assertThat(process.status()).isOne();
+		assertThat(process.output()).contains("APPLICATION FAILED TO START")
 			.doesNotContain("NoClassDefFoundError", "NoSuchMethodError");
-		return Files.readString(output);
+		return process.output();
 	}
 
 	private static Stream<Path> ours(String springBoot) {

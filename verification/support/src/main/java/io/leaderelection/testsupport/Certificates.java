@@ -19,17 +19,18 @@ package io.leaderelection.testsupport;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+
+import org.springframework.util.Assert;
 
 /**
  * A certificate authority and the certificate of a server whose only name is
@@ -107,15 +108,9 @@ public final class Certificates {
 		command.addAll(List.of(arguments));
 		command.addAll(List.of("-alias", alias, "-keystore", store(alias).toString(), "-storetype", "PKCS12",
 				"-storepass", PASSWORD));
-		Path output = this.folder.resolve("keytool.log");
 		try {
-			Process process = new ProcessBuilder(command).redirectErrorStream(true)
-				.redirectOutput(Redirect.appendTo(output.toFile()))
-				.start();
-			if (!process.waitFor(60, TimeUnit.SECONDS) || process.exitValue() != 0) {
-				process.destroyForcibly();
-				throw new IllegalStateException(command + " failed: " + Files.readString(output));
-			}
+			ClassPathProcess process = ClassPathProcess.run(command, this.folder, Duration.ofSeconds(60));
+			Assert.state(process.status() == 0, () -> command + " failed: " + process.output());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

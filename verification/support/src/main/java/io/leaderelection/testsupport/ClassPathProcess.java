@@ -57,8 +57,12 @@ public record ClassPathProcess(int status, String output) {
 
 	/**
 	 * Run a command to its end.
+	 * @param command the command
+	 * @param directory the working directory, which also receives the output
+	 * @param limit the time after which the process is ended and considered to hang
+	 * @return the process, which has ended
 	 */
-	static ClassPathProcess run(List<String> command, Path directory, Duration limit)
+	public static ClassPathProcess run(List<String> command, Path directory, Duration limit)
 			throws IOException, InterruptedException {
 		Files.createDirectories(directory);
 		Path output = directory.resolve("output.txt");

@@ -21,10 +21,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-import javax.tools.JavaCompiler;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
-
 /**
  * A change of one class of the engine: a mistake.
  *
@@ -61,13 +57,10 @@ public record SourceChange(String type, String original, String replacement) {
 		Path source = Files.createDirectories(directory.resolve("source")).resolve(this.type + ".java");
 		Files.writeString(source, apply());
 		Path classes = Files.createDirectories(directory.resolve("classes"));
-		JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-		try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
-			List<String> options = List.of("-proc:none", "-nowarn", "-d", classes.toString(), "-cp",
-					System.getProperty("java.class.path"));
-			if (!compiler.getTask(null, files, null, options, null, files.getJavaFileObjects(source)).call()) {
-				throw new IllegalStateException("Does not compile: " + source);
-			}
+		List<String> errors = SourceCompiler.compile(List.of(source), classes, System.getProperty("java.class.path"),
+				"-nowarn");
+		if (!errors.isEmpty()) {
+			throw new IllegalStateException("Does not compile: " + String.join("\n", errors));
 		}
 		return classes;
 	}
