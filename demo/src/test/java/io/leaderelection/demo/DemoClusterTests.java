@@ -33,6 +33,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -206,28 +208,13 @@ class DemoClusterTests {
 	void reportsNodeKilledFromElsewhere() throws Exception {
 		try (DemoRun demo = start("--lease=2s", "--nodes=2").awaitOpen()) {
 			String leader = demo.awaitLeader();
-			demo.await("two that could lead",
-					(state) -> state.path("nodes")
-						.valueStream()
-						.allMatch((node) -> node.path("leadership").path("candidates").size() == 2));
+			awaitCandidates(demo, 2);
 			signal("-KILL", node(demo.state(), leader).path("pid").asLong());
 			JsonNode outcome = await(demo, 0, "overlapMillis");
 			assertThat(demo.state().path("faults").path(0).path("action").asString()).isEqualTo("end");
 			assertThat(outcome.path("leader").asString()).isNotEqualTo(leader);
 			assertThat(outcome.path("overlapMillis").asInt()).isZero();
 			assertThat(demo.post("/" + leader + "/end").statusCode()).isEqualTo(409);
-		}
-	}
-
-	@Test
-	@Tag("ring3")
-	void endsWithItsPostmaster() throws Exception {
-		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
-			List<ChildProcess> processes = demo.directory().living();
-			demo.directory().postmaster().orElseThrow().kill();
-			assertThat(demo.awaitExit()).isEqualTo(1);
-			assertThat(demo.output()).contains("PostgreSQL has ended");
-			assertNothingIsLeft(processes, demo.directory());
 		}
 	}
 
@@ -268,15 +255,16 @@ class DemoClusterTests {
 		}
 	}
 
-	@Test
+	@ParameterizedTest
 	@Tag("ring3")
-	void endsWithItsPostgres() throws Exception {
+	@ValueSource(booleans = { true, false })
+	void endsWithItsPostgres(boolean postmaster) throws Exception {
 		try (DemoRun demo = start("--nodes=1").awaitOpen()) {
 			List<ChildProcess> processes = new ArrayList<>(demo.directory().living());
-			processes.removeIf((process) -> process.name().equals(RunDirectory.LAUNCHER));
 			processes.add(demo.directory().postmaster().orElseThrow());
-			assertThat(processes).extracting(ChildProcess::name).containsExactly("postgres", "node-1", "postgres");
-			processes.get(0).kill();
+			assertThat(processes).extracting(ChildProcess::name)
+				.containsExactly(RunDirectory.LAUNCHER, "postgres", "node-1", "postgres");
+			processes.get(postmaster ? 3 : 1).kill();
 			assertThat(demo.awaitExit()).isEqualTo(1);
 			assertThat(demo.output()).contains("PostgreSQL has ended");
 			assertNothingIsLeft(processes, demo.directory());

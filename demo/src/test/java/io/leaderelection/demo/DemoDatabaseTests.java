@@ -31,6 +31,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -75,35 +77,19 @@ class DemoDatabaseTests {
 		this.database.close();
 	}
 
-	@Test
-	void countsNothingWrongInRowsOfOneTermAfterTheOther() throws SQLException {
+	@ParameterizedTest
+	@CsvSource({ "one term after the other, 1:1 1:2 2:3, 0, 0", "a number that is taken twice, 1:1 2:1, 1, 0",
+			"a term that writes amid another, 1:1 2:2 1:3 2:4, 0, 1", "two leaders, 2:1 1:1 2:2 1:2 2:3 1:3, 3, 3" })
+	void countsRows(String description, String rows, long duplicates, long outdated) throws SQLException {
 		assertRows(0, 0, 0);
+		String[] all = rows.split(" ");
 		try (Connection connection = connect()) {
-			insert(connection, 1, 1);
-			insert(connection, 1, 2);
-			insert(connection, 2, 3);
+			for (String row : all) {
+				String[] termAndTick = row.split(":");
+				insert(connection, Integer.parseInt(termAndTick[0]), Integer.parseInt(termAndTick[1]));
+			}
 		}
-		assertRows(3, 0, 0);
-	}
-
-	@Test
-	void countsNumberThatWasTakenTwice() throws SQLException {
-		try (Connection connection = connect()) {
-			insert(connection, 1, 1);
-			insert(connection, 2, 1);
-		}
-		assertRows(2, 1, 0);
-	}
-
-	@Test
-	void countsTermThatWritesAmidAnother() throws SQLException {
-		try (Connection connection = connect()) {
-			insert(connection, 1, 1);
-			insert(connection, 2, 2);
-			insert(connection, 1, 3);
-			insert(connection, 2, 4);
-		}
-		assertRows(4, 0, 1);
+		assertRows(all.length, duplicates, outdated);
 	}
 
 	@Test
@@ -115,17 +101,6 @@ class DemoDatabaseTests {
 			outdated.commit();
 		}
 		assertRows(2, 0, 1);
-	}
-
-	@Test
-	void countsEachRowOfTwoLeadersOnceAsOutdatedAndOnceAsDuplicate() throws SQLException {
-		try (Connection connection = connect()) {
-			for (int tick = 1; tick <= 3; tick++) {
-				insert(connection, 2, tick);
-				insert(connection, 1, tick);
-			}
-		}
-		assertRows(6, 3, 3);
 	}
 
 	@Test

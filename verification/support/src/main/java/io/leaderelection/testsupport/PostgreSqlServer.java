@@ -319,14 +319,6 @@ public interface PostgreSqlServer extends AutoCloseable {
 	}
 
 	/**
-	 * Return the processes of the sessions that wait for a lock of any kind.
-	 * @param name as for {@link #sessions}
-	 */
-	default List<Integer> blockedSessions(String name) {
-		return pids("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name LIKE '" + name + "'");
-	}
-
-	/**
 	 * Return whether the process of a session is still there.
 	 */
 	default boolean isPresent(int pid) {

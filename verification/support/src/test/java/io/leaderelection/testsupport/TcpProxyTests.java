@@ -72,8 +72,7 @@ class TcpProxyTests {
 
 	@Test
 	void blackHoleSwallowsBytesAndEndsUntilHealed() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.blackHole();
 		send(client, "lost");
 		this.server.endConnections();
@@ -91,8 +90,7 @@ class TcpProxyTests {
 
 	@Test
 	void blackHoleSwallowsOneDirection() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.blackHole(Direction.TO_CLIENT);
 		send(client, "after");
 		assertSilent(client);
@@ -111,8 +109,7 @@ class TcpProxyTests {
 
 	@Test
 	void blackHoleSwallowsWhatIsUnderWay() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.hold(Direction.TO_CLIENT);
 		send(client, "after");
 		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
@@ -125,8 +122,7 @@ class TcpProxyTests {
 
 	@Test
 	void clientNoticesAResetOfTheServersSideWhenItSends() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.resetServer();
 		Awaitility.await().until(() -> this.server.connections() == 0);
 		assertThat(this.server.lastEnd()).contains("reset");
@@ -138,8 +134,7 @@ class TcpProxyTests {
 
 	@Test
 	void healSparesConnectionsThatLostNothing() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.blackHole();
 		this.proxy.heal();
 		assertAnswers(client, "after");
@@ -147,8 +142,7 @@ class TcpProxyTests {
 
 	@Test
 	void holdKeepsBytesAndEndsInOrder() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.hold();
 		send(client, "one");
 		send(client, "two");
@@ -166,8 +160,7 @@ class TcpProxyTests {
 
 	@Test
 	void holdKeepsOneDirectionAndHealReleases() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.hold(Direction.TO_CLIENT);
 		send(client, "after");
 		Awaitility.await().until(() -> this.server.received().equals("beforeafter"));
@@ -178,8 +171,7 @@ class TcpProxyTests {
 
 	@Test
 	void delayIsALatencyAndNotALimit() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.delay(Duration.ofMillis(200), Duration.ofMillis(300));
 		long start = System.nanoTime();
 		for (int i = 0; i < 100; i++) {
@@ -203,10 +195,8 @@ class TcpProxyTests {
 
 	@Test
 	void cutInMessageLetsTheGivenBytesPass() throws IOException {
-		Socket client = connect();
-		Socket other = connect();
-		assertAnswers(client, "before");
-		assertAnswers(other, "before");
+		Socket client = connectAndGetAnswer();
+		connectAndGetAnswer();
 		this.proxy.cutInMessage(Direction.TO_CLIENT, 3);
 		send(client, "abcdef");
 		assertThat(read(client, 3)).isEqualTo("abc");
@@ -220,8 +210,7 @@ class TcpProxyTests {
 
 	@Test
 	void healRestoresWhatWasNotCutYet() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.cutInMessage(Direction.TO_SERVER, 2);
 		assertAnswers(client, "ab");
 		this.proxy.heal();
@@ -230,8 +219,7 @@ class TcpProxyTests {
 
 	@Test
 	void resetReachesBothSides() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		this.proxy.reset();
 		assertReset(client);
 		Awaitility.await().until(() -> this.server.lastEnd().contains("reset"));
@@ -240,8 +228,7 @@ class TcpProxyTests {
 
 	@Test
 	void resetOfTheClientPasses() throws IOException {
-		Socket client = connect();
-		assertAnswers(client, "before");
+		Socket client = connectAndGetAnswer();
 		client.setSoLinger(true, 0);
 		client.close();
 		Awaitility.await().until(() -> this.server.lastEnd().contains("reset"));
@@ -261,8 +248,7 @@ class TcpProxyTests {
 
 	@Test
 	void acceptWithoutAnswerIsForNewConnectionsOnly() throws IOException {
-		Socket before = connect();
-		assertAnswers(before, "before");
+		Socket before = connectAndGetAnswer();
 		this.proxy.acceptWithoutAnswer();
 		Socket mute = connect();
 		send(mute, "lost");
@@ -281,8 +267,7 @@ class TcpProxyTests {
 
 	@Test
 	void refuseIsForNewConnectionsOnly() throws IOException {
-		Socket before = connect();
-		assertAnswers(before, "before");
+		Socket before = connectAndGetAnswer();
 		this.proxy.refuse();
 		assertReset(connect());
 		assertAnswers(before, "during");
@@ -332,6 +317,12 @@ class TcpProxyTests {
 		}
 		Awaitility.await().until(() -> this.server.connections() == 0);
 		this.proxy.heal();
+	}
+
+	private Socket connectAndGetAnswer() throws IOException {
+		Socket client = connect();
+		assertAnswers(client, "before");
+		return client;
 	}
 
 	private Socket connect() throws IOException {
