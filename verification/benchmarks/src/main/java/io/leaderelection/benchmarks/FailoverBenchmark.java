@@ -17,20 +17,15 @@
 package io.leaderelection.benchmarks;
 
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 import io.leaderelection.benchmarks.NodeProcess.Report;
 import io.leaderelection.testsupport.TcpProxy;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 
@@ -81,42 +76,40 @@ public final class FailoverBenchmark {
 		String takeoverDelay = get(options, "takeover-delay", "250ms");
 		String leaseDuration = get(options, "lease-duration", "5s");
 		String kinds = get(options, "kinds", "KILLED,STOPPED,SESSION_TERMINATED");
-		List<Results> results = new ArrayList<>();
+		List<String> rows = new ArrayList<>();
 		try (BenchmarkServer server = new BenchmarkServer()) {
 			for (Store store : Store.parse(get(options, "stores", "advisory-lock"))) {
 				FailoverBenchmark benchmark = new FailoverBenchmark(server, store, leaseDuration, takeoverDelay);
-				results.add(benchmark.measure(kinds.split(","), runs));
+				rows.addAll(benchmark.measure(kinds.split(","), runs));
 			}
 			System.out.printf("%n%s; lease-duration %s, takeover-delay %s; milliseconds%n%n",
 					Machine.describe(server.jdbc()), leaseDuration, takeoverDelay);
 		}
-		if (results.size() > 1) {
-			printSideBySide(results);
-		}
-		results.forEach((result) -> {
-			System.out.printf("%n%s%n%n", result.store());
-			print(result.failovers(), result.loads(), takeoverDelay);
-		});
+		System.out.println("| store | failover | runs | median | p90 | max | both lead, max | load |");
+		System.out.println("|---|---|---|---|---|---|---|---|");
+		rows.forEach(System.out::println);
 	}
 
-	private Results measure(String[] kinds, int runs) throws Exception {
-		Map<Kind, List<Failover>> failovers = new EnumMap<>(Kind.class);
-		Map<Kind, String> loads = new EnumMap<>(Kind.class);
+	private List<String> measure(String[] kinds, int runs) throws Exception {
+		List<String> rows = new ArrayList<>();
 		try {
 			start();
 			for (String name : kinds) {
 				Kind kind = Kind.valueOf(name);
 				if (kind != Kind.SESSION_TERMINATED || this.store == Store.ADVISORY_LOCK) {
 					String load = Machine.load();
-					failovers.put(kind, measure(kind, runs));
-					loads.put(kind, load + " to " + Machine.load());
+					List<Failover> all = measure(kind, runs);
+					Milliseconds times = Milliseconds.ofNanos(all.stream().map(Failover::firstTrue).toList());
+					long overlap = all.stream().mapToLong(Failover::overlap).max().orElse(0);
+					rows.add(String.format(Locale.ROOT, "| %s | %s | %s | %.1f | %s to %s |", this.store,
+							kind.description, times.cells(), overlap / 1e6, load, Machine.load()));
 				}
 			}
 		}
 		finally {
 			this.nodes.forEach(NodeProcess::close);
 		}
-		return new Results(this.store, failovers, loads);
+		return rows;
 	}
 
 	private static String get(SimpleCommandLinePropertySource options, String name, String otherwise) {
@@ -172,15 +165,12 @@ public final class FailoverBenchmark {
 			case SESSION_TERMINATED -> this.server.terminate(session);
 		}
 		NodeProcess next = awaitLeader(followers);
-		next.await(Report.GRANTED);
 		if (kind == Kind.FROZEN) {
 			leader.jvm().signal("CONT");
 		}
-		if (kind != Kind.KILLED) {
-			leader.await(Report.REVOKED);
-			leader.await(Report.LAST_TRUE);
-		}
-		Failover failover = Failover.of(hit, leader, next);
+		long firstTrue = next.await(Report.FIRST_TRUE);
+		long lastTrue = (kind != Kind.KILLED) ? leader.await(Report.LAST_TRUE) : hit;
+		Failover failover = new Failover(firstTrue - hit, Math.max(0, lastTrue - firstTrue));
 		leader.close();
 		this.nodes.remove(leader);
 		return failover;
@@ -218,81 +208,14 @@ public final class FailoverBenchmark {
 		return this.server.awaitCandidates(NODES - 1);
 	}
 
-	private static void printSideBySide(List<Results> results) {
-		System.out.println("| until the next leader's first true | " + results.stream()
-			.map((result) -> result.store() + ": median | max | both lead, max")
-			.collect(Collectors.joining(" | ")) + " |");
-		System.out.println("|---" + "|---|---|---".repeat(results.size()) + "|");
-		for (Kind kind : Kind.values()) {
-			if (results.stream().anyMatch((result) -> result.failovers().containsKey(kind))) {
-				System.out.printf(Locale.ROOT, "| %s | %s |%n", kind.description,
-						results.stream().map((result) -> result.cells(kind)).collect(Collectors.joining(" | ")));
-			}
-		}
-	}
-
-	private static void print(Map<Kind, List<Failover>> failovers, Map<Kind, String> loads, String takeoverDelay) {
-		System.out.println("| failover | runs | median | p90 | max | both lead, max | takeover-delay | load |");
-		System.out.println("|---|---|---|---|---|---|---|---|");
-		failovers
-			.forEach((kind, all) -> System.out.printf(Locale.ROOT, "| %s | %s | %.1f | %s | %s |%n", kind.description,
-					summary(all, Failover::firstTrue).cells(), overlap(all), takeoverDelay, loads.get(kind)));
-		System.out.println();
-		System.out.println("| failover | until | runs | median | p90 | max |");
-		System.out.println("|---|---|---|---|---|---|");
-		failovers.forEach((kind, all) -> {
-			print(kind, "the old context begins to close", summary(all, (failover) -> failover.of(Report.CLOSING)));
-			print(kind, "the old leader's revoked event", summary(all, (failover) -> failover.of(Report.REVOKED)));
-			print(kind, "the old leader's last true", summary(all, (failover) -> failover.of(Report.LAST_TRUE)));
-			print(kind, "the next leader's first true", summary(all, Failover::firstTrue));
-			print(kind, "the next leader's granted event", summary(all, Failover::granted));
-		});
-	}
-
-	private static void print(Kind kind, String until, Milliseconds summary) {
-		if (summary.count() > 0) {
-			System.out.printf(Locale.ROOT, "| %s | %s | %s |%n", kind.description, until, summary.cells());
-		}
-	}
-
-	private static double overlap(List<Failover> failovers) {
-		return failovers.stream().mapToLong(Failover::overlap).max().orElse(0) / 1e6;
-	}
-
-	private static Milliseconds summary(List<Failover> failovers, Function<Failover, @Nullable Long> time) {
-		List<Long> times = new ArrayList<>();
-		for (Failover failover : failovers) {
-			Long each = time.apply(failover);
-			if (each != null) {
-				times.add(each);
-			}
-		}
-		return Milliseconds.ofNanos(times);
-	}
-
 	/**
-	 * What was measured with a store.
+	 * One failover.
 	 *
-	 * @param store the store
-	 * @param failovers the failovers of each kind
-	 * @param loads the load of the machine at that time
+	 * @param firstTrue after how many nanoseconds {@code isLeader()} was {@code true} on
+	 * the next leader
+	 * @param overlap for how many both have led at once
 	 */
-	private record Results(Store store, Map<Kind, List<Failover>> failovers, Map<Kind, String> loads) {
-
-		List<Failover> of(Kind kind) {
-			return this.failovers.getOrDefault(kind, List.of());
-		}
-
-		/**
-		 * The median and the maximum, and for how long both have led at most.
-		 */
-		String cells(Kind kind) {
-			if (of(kind).isEmpty()) {
-				return "no failover | | ";
-			}
-			Milliseconds summary = summary(of(kind), Failover::firstTrue);
-			return String.format(Locale.ROOT, "%.1f | %.1f | %.1f", summary.median(), summary.max(), overlap(of(kind)));
-		}
+	private record Failover(long firstTrue, long overlap) {
 
 	}
 

@@ -32,10 +32,7 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.EventListener;
-import org.springframework.core.Ordered;
-import org.springframework.core.annotation.Order;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -115,12 +112,6 @@ public class FailoverNode {
 		@EventListener
 		void revoked(LeadershipRevokedEvent event) {
 			report(Report.REVOKED, System.nanoTime());
-		}
-
-		@EventListener
-		@Order(Ordered.HIGHEST_PRECEDENCE)
-		void closing(ContextClosedEvent event) {
-			report(Report.CLOSING, System.nanoTime());
 		}
 
 	}

@@ -135,9 +135,6 @@ final class NodeProcess implements AutoCloseable {
 		/** A listener of the application has received the granted event. */
 		GRANTED,
 
-		/** The application context has begun to close. */
-		CLOSING,
-
 		/** A listener of the application has received the revoked event. */
 		REVOKED,
 
