@@ -17,7 +17,6 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -38,16 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Timeout(60)
 @Tag("ring1")
-class NestedElectionsTests {
-
-	private final HookedStore outerStore = new HookedStore();
-
-	private final HookedStore innerStore = new HookedStore();
-
-	private final DefaultLeaderElectors electors = new DefaultLeaderElectors(
-			List.of(settings("outer"), settings("inner")),
-			(settings) -> settings.election().equals("outer") ? this.outerStore : this.innerStore, (event) -> {
-			});
+class NestedElectionsTests extends TwoElectionsFixture {
 
 	private final CountDownLatch outerCancelled = new CountDownLatch(1);
 
@@ -57,32 +47,27 @@ class NestedElectionsTests {
 
 	private Work inner;
 
-	private static ElectionSettings settings(String election) {
-		return new ElectionSettings(election, "node-1", Duration.ofSeconds(5), Duration.ZERO, Duration.ofSeconds(1),
-				true);
+	NestedElectionsTests() {
+		super(Duration.ofSeconds(5));
 	}
 
 	@BeforeEach
-	void enter() throws InterruptedException {
-		this.electors.all().forEach(DefaultLeaderElector::start);
-		for (DefaultLeaderElector elector : this.electors.all()) {
-			assertThat(elector.awaitLeadership(Duration.ofSeconds(20))).isTrue();
-		}
-		this.outer = this.electors.get("outer").gate().enter("outer");
-		this.inner = this.electors.get("inner").gate().enter("inner");
+	void enter() {
+		leadBoth();
+		this.outer = this.elector.gate().enter("outer");
+		this.inner = this.other.gate().enter("inner");
 		// Tells that the interrupt has been requested
 		this.outer.continueUntilEnd(this.outerCancelled::countDown);
 		this.inner.continueUntilEnd(this.innerCancelled::countDown);
 	}
 
 	@AfterEach
-	void stop() {
+	void exit() {
 		Thread.interrupted();
 		this.inner.close();
 		this.outer.close();
 		this.inner.end();
 		this.outer.end();
-		this.electors.all().forEach(DefaultLeaderElector::stop);
 	}
 
 	@ParameterizedTest
@@ -121,7 +106,7 @@ class NestedElectionsTests {
 	private void lose(String election) {
 		boolean isOuter = election.equals("outer");
 		CountDownLatch cancelled = isOuter ? this.outerCancelled : this.innerCancelled;
-		(isOuter ? this.outerStore : this.innerStore).failNext("probe", FakeStore.failure());
+		(isOuter ? this.store : this.otherStore).failNext("probe", FakeStore.failure());
 		// Not by a wait that would fail on the interrupt, or clear it
 		long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
 		while ((cancelled.getCount() > 0 || !Thread.currentThread().isInterrupted())

@@ -23,9 +23,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -41,42 +39,22 @@ import static org.awaitility.Awaitility.await;
  */
 @Timeout(60)
 @Tag("ring2")
-class ThreadShortageTests {
+class ThreadShortageTests extends TwoElectionsFixture {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	/** Longer than an idle thread waits for another event. */
 	private static final Duration IDLE = Duration.ofMillis(1500);
 
-	private final TestThreads threads = new TestThreads();
-
-	private final HookedStore store = new HookedStore();
-
-	private final RecordedEvents events = new RecordedEvents();
-
-	private final DefaultLeaderElector elector = elector("first", this.store, this.events);
-
-	private final HookedStore otherStore = new HookedStore();
-
-	private final RecordedEvents otherEvents = new RecordedEvents();
-
-	private final DefaultLeaderElector other = elector("second", this.otherStore, this.otherEvents);
-
 	private final CountDownLatch released = new CountDownLatch(1);
 
-	@BeforeEach
-	void leaveUncaughtErrorsToTheirThreads() {
-		// JUnit would take an OutOfMemoryError for one of its own
-		Awaitility.doNotCatchUncaughtExceptionsByDefault();
+	ThreadShortageTests() {
+		super(LEASE);
 	}
 
 	@AfterEach
-	void stop() {
-		Awaitility.reset();
+	void release() {
 		this.released.countDown();
-		this.threads.allow();
-		this.elector.stop();
-		this.other.stop();
 	}
 
 	@ParameterizedTest
@@ -184,13 +162,6 @@ class ThreadShortageTests {
 		await().pollDelay(IDLE).until(this.elector::isLeader);
 	}
 
-	private void leadBoth() {
-		this.elector.start();
-		this.other.start();
-		this.events.awaitGranted(1);
-		this.otherEvents.awaitGranted(1);
-	}
-
 	/**
 	 * Start work that has left its thread, and lasts for longer than the test.
 	 */
@@ -198,12 +169,6 @@ class ThreadShortageTests {
 		try (Work work = this.elector.gate().enter("job")) {
 			work.continueUntilEnd(cancellation);
 		}
-	}
-
-	private DefaultLeaderElector elector(String election, HookedStore store, RecordedEvents events) {
-		return this.threads.elector(
-				new ElectionSettings(election, "node-1", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), store,
-				events);
 	}
 
 	private static void awaitLatch(CountDownLatch latch) {

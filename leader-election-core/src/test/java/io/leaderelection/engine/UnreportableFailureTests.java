@@ -17,20 +17,14 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
-import io.leaderelection.ElectionEvent;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,54 +42,22 @@ import static org.awaitility.Awaitility.await;
  */
 @Timeout(60)
 @Tag("ring3")
-class UnreportableFailureTests {
-
-	private static final Duration LEASE = Duration.ofSeconds(1);
+class UnreportableFailureTests extends TwoElectionsFixture {
 
 	private static final Logger engine = (Logger) LoggerFactory.getLogger("io.leaderelection.engine");
 
 	private static final Thread test = Thread.currentThread();
 
-	private final HookedStore store = new HookedStore();
-
-	private final RecordedEvents events = new RecordedEvents();
-
-	private final HookedStore otherStore = new HookedStore();
-
-	private final RecordedEvents otherEvents = new RecordedEvents();
-
-	private final DefaultLeaderElectors electors = electors();
-
-	private final DefaultLeaderElector elector = this.electors.get("first");
-
-	private final DefaultLeaderElector other = this.electors.get("second");
-
 	private final FailingAppender appender = new FailingAppender();
 
-	private DefaultLeaderElectors electors() {
-		Map<String, HookedStore> all = Map.of("first", this.store, "second", this.otherStore);
-		Map<String, Consumer<ElectionEvent>> listeners = Map.of("first", this.events, "second", this.otherEvents);
-		return new DefaultLeaderElectors(List.of(settings("first"), settings("second")),
-				(settings) -> all.get(settings.election()),
-				(event) -> listeners.get(event.getElection()).accept(event));
-	}
-
-	private static ElectionSettings settings(String election) {
-		return new ElectionSettings(election, "node-1", LEASE, Duration.ZERO, Duration.ofSeconds(1), true);
-	}
-
-	@BeforeEach
-	void leaveUncaughtErrorsToTheirThreads() {
-		// JUnit would take an OutOfMemoryError for one of its own
-		Awaitility.doNotCatchUncaughtExceptionsByDefault();
+	UnreportableFailureTests() {
+		super(Duration.ofSeconds(1));
 	}
 
 	@AfterEach
-	void stop() {
-		Awaitility.reset();
+	void detach() {
 		engine.detachAppender(this.appender);
 		this.appender.released.countDown();
-		this.electors.all().forEach(DefaultLeaderElector::stop);
 	}
 
 	static Stream<Named<Throwable>> failures() {
@@ -107,7 +69,7 @@ class UnreportableFailureTests {
 	@ParameterizedTest
 	@MethodSource("failures")
 	void electionGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
-		lead();
+		leadBoth();
 		this.store.failNext("confirm", failure);
 		this.events.awaitGranted(2);
 		assertThat(this.events.kinds()).containsExactly("granted", "revoked", "granted");
@@ -127,7 +89,7 @@ class UnreportableFailureTests {
 
 	@Test
 	void electionGoesOnAlthoughItsFailureCannotBeLogged() {
-		lead();
+		leadBoth();
 		this.appender.fail();
 		this.store.failNext("confirm", new IllegalStateException("test"));
 		this.events.awaitGranted(2);
@@ -137,14 +99,14 @@ class UnreportableFailureTests {
 	@ParameterizedTest
 	@MethodSource("failures")
 	void watchdogGoesOnAfterAFailureWithoutAMessage(Throwable failure) {
-		lead();
+		leadBoth();
 		this.store.fail("abort", failure);
 		revokesTheOtherAfterwards();
 	}
 
 	@Test
 	void watchdogGoesOnAlthoughItsFailureCannotBeLogged() {
-		lead();
+		leadBoth();
 		this.appender.fail();
 		this.store.fail("abort", new IllegalStateException("test"));
 		revokesTheOtherAfterwards();
@@ -152,7 +114,7 @@ class UnreportableFailureTests {
 
 	@Test
 	void watchdogGoesOnAlthoughALossCannotBeLogged() {
-		lead();
+		leadBoth();
 		this.appender.fail();
 		revokesTheOtherAfterwards();
 		assertThat(this.store.aborted()).isPositive();
@@ -160,17 +122,10 @@ class UnreportableFailureTests {
 
 	@Test
 	void watchdogDoesNotWaitForALogThatBlocks() {
-		lead();
+		leadBoth();
 		this.appender.block();
 		revokesTheOtherAfterwards();
 		assertThat(this.store.aborted()).isPositive();
-	}
-
-	private void lead() {
-		this.elector.start();
-		this.other.start();
-		this.events.awaitGranted(1);
-		this.otherEvents.awaitGranted(1);
 	}
 
 	/**
