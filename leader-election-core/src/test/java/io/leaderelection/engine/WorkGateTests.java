@@ -21,12 +21,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import io.leaderelection.engine.FakeStore.Call;
 import org.jspecify.annotations.Nullable;
@@ -292,37 +286,6 @@ class WorkGateTests extends ElectionFixture {
 	}
 
 	@Test
-	void workThatLastsIsCancelledOnLossWithoutAnInterrupt() {
-		at(Duration.ofSeconds(1), () -> {
-			try (Work entered = this.gate.enter("job")) {
-				entered.continueUntilEnd(() -> {
-					this.trace.add("cancelled");
-					entered.end();
-				});
-			}
-			loseSession();
-		});
-		at(Duration.ofMillis(1200), () -> {
-			assertThat(this.trace).contains("cancelled");
-			assertThat(Thread.currentThread().isInterrupted()).isFalse();
-			assertThat(this.gate.isEmpty()).isTrue();
-		}).stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	@Test
-	void workThatLastsOnceItsTermIsOverIsCancelledAtOnce() {
-		at(Duration.ofSeconds(1), () -> {
-			this.work = this.gate.enter("job");
-			loseSession();
-		});
-		at(Duration.ofMillis(1200), () -> {
-			this.work.continueUntilEnd(this.work::end);
-			this.work.close();
-			assertThat(this.gate.isEmpty()).isTrue();
-		}).stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	@Test
 	void workThatHasEndedIsNotCancelled() {
 		at(Duration.ofSeconds(1), () -> {
 			this.work = this.gate.enter("job");
@@ -514,66 +477,6 @@ class WorkGateTests extends ElectionFixture {
 					.contains("at " + WorkGateTests.class.getName());
 			}
 		}).stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	/**
-	 * Threads that enter as fast as they can, many times around the moment at which the
-	 * gate is shut. Work that starts before is waited for; none starts after.
-	 */
-	@Test
-	@Tag("ring2")
-	void noWorkRunsOnceTheGateWasSeenEmpty() throws Exception {
-		int threads = 4;
-		ExecutorService executor = Executors.newFixedThreadPool(threads);
-		for (int round = 0; round < 300; round++) {
-			shutAmongWork(executor, threads);
-		}
-		executor.shutdown();
-	}
-
-	private void shutAmongWork(ExecutorService executor, int threads) {
-		ElectionFixture round = new ElectionFixture();
-		WorkGate roundGate = round.election.gate();
-		AtomicBoolean drained = new AtomicBoolean();
-		round.at(Duration.ofSeconds(1), () -> {
-			CountDownLatch running = new CountDownLatch(threads);
-			List<Future<Boolean>> results = new ArrayList<>();
-			for (int i = 0; i < threads; i++) {
-				results.add(executor.submit(() -> enterUntilRefused(roundGate, running, drained)));
-			}
-			join(running);
-			round.election.resign("application");
-			while (!roundGate.isDrained()) {
-				Thread.onSpinWait();
-			}
-			drained.set(true);
-			assertThat(results)
-				.allSatisfy((result) -> assertThat(result).succeedsWithin(LEASE.multipliedBy(4)).isEqualTo(true));
-		});
-		round.stopAt(Duration.ofSeconds(2)).run();
-	}
-
-	private static boolean enterUntilRefused(WorkGate gate, CountDownLatch running, AtomicBoolean drained) {
-		while (true) {
-			try (Work entered = gate.enter("job")) {
-				if (entered == null) {
-					return true;
-				}
-				if (drained.get()) {
-					return false;
-				}
-			}
-			running.countDown();
-		}
-	}
-
-	private static void join(CountDownLatch latch) {
-		try {
-			assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
-		}
-		catch (InterruptedException ex) {
-			throw new IllegalStateException(ex);
-		}
 	}
 
 	private void continueUntil(CompletableFuture<?> stage) {
