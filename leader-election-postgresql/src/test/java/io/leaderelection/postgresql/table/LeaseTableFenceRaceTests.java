@@ -58,11 +58,10 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 	 */
 	@Test
 	void statementThatBeganBeforeATakeoverIsRefusedAndDoesNotBlockTheNextOneForEver() throws Exception {
-		TestNode node = node("node-a", this.server::connect, SHORT_LEASE, this::pausing);
-		Won won = lead(node.open());
+		StoreSession first = leader(node("node-a", this.server::connect, SHORT_LEASE, this::pausing));
 		Connection transaction = begin();
 		Connection pause = pause();
-		Future<Verdict> verdict = start(() -> pass(node, transaction, won));
+		Future<Verdict> verdict = start(() -> pass(first, transaction));
 		awaitPause(transaction);
 		// As by a release of the node on a connection from before
 		update("owner = NULL, clean = true");

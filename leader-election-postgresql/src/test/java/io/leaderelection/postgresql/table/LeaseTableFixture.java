@@ -19,10 +19,10 @@ package io.leaderelection.postgresql.table;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
@@ -64,7 +64,11 @@ abstract class LeaseTableFixture extends StoreFixture {
 
 	final String table = "lease_" + UUID.randomUUID().toString().substring(24);
 
-	private final Map<String, TestNode> nodes = new HashMap<>();
+	private final Map<ElectionStore, TestNode> nodes = new ConcurrentHashMap<>();
+
+	private final Map<StoreSession, TestNode> owners = new ConcurrentHashMap<>();
+
+	private final Map<StoreSession, Won> terms = new ConcurrentHashMap<>();
 
 	@AfterEach
 	@Override
@@ -90,14 +94,22 @@ abstract class LeaseTableFixture extends StoreFixture {
 	 * @param changes changes the statements of the node, on a spy
 	 */
 	TestNode node(String id, ConnectionSource source, Duration lease, Consumer<LeaseTableSql> changes) {
-		TestNode node = new TestNode(id, source, lease, changes);
-		this.nodes.put(id, node);
-		return node;
+		return new TestNode(id, source, lease, changes);
 	}
 
 	@Override
 	public ElectionStore store(String node) {
 		return node(node).store;
+	}
+
+	@Override
+	public StoreSession open(ElectionStore store) throws SessionException {
+		StoreSession session = super.open(store);
+		TestNode node = this.nodes.get(store);
+		if (node != null) {
+			this.owners.put(session, node);
+		}
+		return session;
 	}
 
 	Connection begin(int isolation) throws SQLException {
@@ -154,6 +166,7 @@ abstract class LeaseTableFixture extends StoreFixture {
 			acquisition = session.acquire(NO_WAIT);
 		}
 		assertThat(acquisition).isInstanceOf(Won.class);
+		this.terms.put(session, (Won) acquisition);
 		return (Won) acquisition;
 	}
 
@@ -204,8 +217,8 @@ abstract class LeaseTableFixture extends StoreFixture {
 	/**
 	 * Confirm without the wait for the confirmations of other elections.
 	 */
-	static Confirmation confirm(TestNode node, StoreSession session) throws SessionException {
-		node.clock.advance(Duration.ofSeconds(1));
+	Confirmation confirm(StoreSession session) throws SessionException {
+		advance(session, Duration.ofSeconds(1));
 		return session.confirm();
 	}
 
@@ -223,8 +236,22 @@ abstract class LeaseTableFixture extends StoreFixture {
 
 	@Override
 	public Confirmation confirm(String node, StoreSession session) throws SessionException {
-		this.nodes.get(node).clock.advance(Duration.ofSeconds(3));
+		advance(session, Duration.ofSeconds(3));
 		return session.confirm();
+	}
+
+	/**
+	 * Advance the clock of the node of a session.
+	 */
+	void advance(StoreSession session, Duration time) {
+		this.owners.get(session).clock.advance(time);
+	}
+
+	/**
+	 * Let a transaction pass the fence of the last term of a session.
+	 */
+	Verdict pass(StoreSession session, Connection transaction) throws SQLException {
+		return pass(this.owners.get(session), transaction, this.terms.get(session));
 	}
 
 	static Verdict pass(TestNode node, Connection transaction, Won won) throws SQLException {
@@ -268,8 +295,10 @@ abstract class LeaseTableFixture extends StoreFixture {
 					FastTakeover.AUTO, Duration.ofSeconds(1), true, standbys,
 					new NodeProfile(NodeProfile.PROTOCOL, priority, NodeProfile.DEFAULT.metadata()),
 					ElectionSettings.PRIORITY_HOLD);
-			return this.leases.store(settings, election, ElectionKeys.derive(LeaseTableFixture.this.table, election),
-					0);
+			ElectionStore created = this.leases.store(settings, election,
+					ElectionKeys.derive(LeaseTableFixture.this.table, election), 0);
+			LeaseTableFixture.this.nodes.put(created, this);
+			return created;
 		}
 
 		StoreSession open() throws SessionException {

@@ -123,7 +123,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			StoreSession session = leader(node);
 			String query = "SELECT beat FROM " + this.table + "_node";
 			String before = own.query(query).get(0);
-			confirm(node, session);
+			confirm(session);
 			String observed = own.query(query).get(0);
 			assertThat(observed).isNotEqualTo(before);
 			own.stop("immediate");
@@ -166,20 +166,18 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		StoreSession first = leader("node-a");
 		first.release(true);
 		update("timeline = 7");
-		TestNode node = node("node-b");
-		StoreSession second = follower(node);
-		node.clock.advance(LEASE.minusSeconds(10));
+		StoreSession second = follower("node-b");
+		advance(second, LEASE.minusSeconds(10));
 		hold(second);
-		node.clock.advance(Duration.ofSeconds(10));
+		advance(second, Duration.ofSeconds(10));
 		assertThat(win(second).term().timeline()).isOne();
 	}
 
 	@Test
 	void transactionOfATermOfAnotherTimelineDoesNotPass() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
+		StoreSession leader = leader("node-a");
 		update("timeline = 7");
-		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(leader, begin())).isEqualTo(Verdict.REFUSED);
 	}
 
 	// What is owned and not led
@@ -206,11 +204,11 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			assertThatExceptionOfType(Exception.class).isThrownBy(() -> get(takeover))
 				.withCauseInstanceOf(SessionException.class);
 			session.abort();
-			confirm(node, other);
+			confirm(other);
 			assertThat(election("owner IS NULL AND NOT clean")).isEqualTo("t");
 			unheard.set(false);
 			assertThat(win(node.open()).term()).isGreaterThan(led.term());
-			confirm(node, other);
+			confirm(other);
 		}
 	}
 
@@ -240,7 +238,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		first.release(true);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> {
 			for (int i = 0; i <= LEASE.toSeconds(); i++) {
-				confirm(node, other);
+				confirm(other);
 			}
 		}).withMessageContaining("The session of this node has ended");
 	}
@@ -249,18 +247,16 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	@Test
 	void overlappingTransactionsDoNotStarveATakeover() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
+		StoreSession leader = leader("node-a");
+		StoreSession second = follower("node-b");
 		Connection transaction = begin();
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
-		other.clock.advance(LEASE);
+		assertThat(pass(leader, transaction)).isEqualTo(Verdict.PASSED);
+		advance(second, LEASE);
 		await().until(() -> {
 			hold(second);
 			return rows("node-a", "token").isEmpty();
 		});
-		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(leader, begin())).isEqualTo(Verdict.REFUSED);
 		transaction.commit();
 		awaitWon(second);
 	}
@@ -269,9 +265,8 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	void deleteTakeoverAndReleaseDoNotWaitForALockedRow() throws Exception {
 		String id = "node-" + this.table;
 		leader("node-a");
-		TestNode node = node(id);
-		StoreSession second = follower(node);
-		node.clock.advance(LEASE);
+		StoreSession second = follower(id);
+		advance(second, LEASE);
 		Connection foreign = begin(lockOf("node-a"));
 		hold(second);
 		foreign.rollback();
@@ -357,10 +352,9 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	@Test
 	void copyOfANodeDoesNotShareItsSession() throws SessionException {
-		TestNode node = node("node-a");
-		StoreSession first = leader(node);
+		StoreSession first = leader("node-a");
 		update("node-a", "beat = beat + 1000");
-		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> confirm(node, first))
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> confirm(first))
 			.withMessageContaining("The session of this node has ended");
 	}
 
@@ -385,24 +379,22 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 	@ParameterizedTest
 	@ValueSource(strings = { "DELETE FROM %s_node", "TRUNCATE %s_node" })
 	void rowDeletedByHandLetsNobodyLeadBeforeALeaseHasPassed(String change) throws SessionException {
-		TestNode leader = node("node-a");
-		StoreSession first = leader(leader);
+		StoreSession first = leader("node-a");
 		TestNode node = node("node-b");
 		StoreSession second = follower(node);
 		node.clock.advance(LEASE.minusSeconds(10));
-		confirm(leader, first);
+		confirm(first);
 		this.server.execute(change.formatted(this.table));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(second::observe)
 			.withMessageContaining("its row was deleted");
 		second.abort();
-		TestNode later = node("node-c");
-		StoreSession third = follower(later);
+		StoreSession third = follower("node-c");
 		StoreSession again = node.open();
 		for (int i = 0; i < 2; i++) {
 			hold(again);
 			hold(third);
 			node.clock.advance(LEASE.dividedBy(2));
-			later.clock.advance(LEASE.dividedBy(2).minusSeconds(1));
+			advance(third, LEASE.dividedBy(2).minusSeconds(1));
 		}
 		hold(third);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm);
@@ -411,27 +403,25 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	@Test
 	void idleSessionIsNotDeletedBeforeHalfAMinuteNorWhileItOwnsAnotherElection() throws SessionException {
-		TestNode leader = node("node-a");
-		StoreSession first = leader(leader);
-		hold(node("node-c").open());
+		StoreSession first = leader("node-a");
+		follower("node-c");
 		TestNode owner = node("node-d");
 		hold(owner.open());
 		lead(owner.open("other"));
-		TestNode node = node("node-b");
-		StoreSession second = follower(node);
+		StoreSession second = follower("node-b");
 		// Longer than the lease
 		for (int i = 0; i < 3; i++) {
-			node.clock.advance(Duration.ofSeconds(8));
-			confirm(leader, first);
+			advance(second, Duration.ofSeconds(8));
+			confirm(first);
 			hold(second);
 		}
 		assertThat(rows("node-c", "token")).hasSize(1);
-		node.clock.advance(Duration.ofSeconds(7));
-		confirm(leader, first);
+		advance(second, Duration.ofSeconds(7));
+		confirm(first);
 		hold(second);
 		for (int i = 0; i < 2; i++) {
-			node.clock.advance(Duration.ofSeconds(3));
-			confirm(leader, first);
+			advance(second, Duration.ofSeconds(3));
+			confirm(first);
 			hold(second);
 		}
 		assertThat(rows("node-c", "token")).isEmpty();
@@ -473,8 +463,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 
 	@Test
 	void fenceNeedsNoRightToChangeWhoLeads() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
+		StoreSession leader = leader("node-a");
 		this.server.createRole(this.role);
 		this.server.execute("""
 				GRANT SELECT, UPDATE (since) ON %1$s TO %2$s;
@@ -482,7 +471,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 				""".formatted(this.table, this.role));
 		try (Connection transaction = this.server.connectAs(this.role, new Properties())) {
 			transaction.setAutoCommit(false);
-			assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+			assertThat(pass(leader, transaction)).isEqualTo(Verdict.PASSED);
 			assertThatExceptionOfType(SQLException.class)
 				.isThrownBy(() -> execute(transaction, "UPDATE " + this.table + " SET owner = NULL"))
 				.withMessageContaining("permission denied");

@@ -363,7 +363,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		awaitStill(() -> !waiting.isDone());
 		thread.interrupt();
 		awaitStill(() -> !waiting.isDone());
-		confirm(node, leader);
+		confirm(leader);
 	}
 
 	@Test
@@ -533,7 +533,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		first.release(true);
 		first.close();
 		foreign.rollback();
-		confirm(node, other);
+		confirm(other);
 		assertThat(election("owner IS NULL AND NOT clean")).isEqualTo("t");
 		other.release(true);
 		other.close();

@@ -85,11 +85,10 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 	void sessionIsTakenOverNoEarlierThanItExpires() throws SessionException {
 		StoreSession first = node("node-a").open();
 		Won won = lead(first);
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
-		other.clock.advance(LEASE.minusSeconds(10));
+		StoreSession second = follower("node-b");
+		advance(second, LEASE.minusSeconds(10));
 		assertThat(hold(second).view().leader()).isNotNull();
-		other.clock.advance(Duration.ofSeconds(10));
+		advance(second, Duration.ofSeconds(10));
 		Won takeover = win(second);
 		assertThat(takeover.term()).isGreaterThan(won.term());
 		assertThat(takeover.ending()).isEqualTo(Ending.CLEAN);
@@ -101,14 +100,12 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void sessionThatIsRenewedIsNotTakenOver() throws SessionException {
-		TestNode node = node("node-a");
-		StoreSession first = leader(node);
-		TestNode other = node("node-b");
-		StoreSession second = other.open();
+		StoreSession first = leader("node-a");
+		StoreSession second = node("node-b").open();
 		for (int i = 0; i < 6; i++) {
 			hold(second);
-			confirm(node, first);
-			other.clock.advance(LEASE.dividedBy(2));
+			confirm(first);
+			advance(second, LEASE.dividedBy(2));
 		}
 	}
 
@@ -123,11 +120,10 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void endedConnectionDoesNotEndTheTerm() throws SessionException {
-		TestNode node = node("node-a");
-		StoreSession session = leader(node);
+		StoreSession session = leader("node-a");
 		List<String> token = rows("node-a", "token");
 		terminate("node-a");
-		confirm(node, session);
+		confirm(session);
 		assertThat(rows("node-a", "token")).isEqualTo(token);
 	}
 
@@ -212,75 +208,66 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 	@CsvSource({ "DELETE FROM %s, The row of the election has been deleted",
 			"'UPDATE %s SET term = term + 1, owner = (SELECT token FROM %<s_node WHERE node = ''node-b'')', "
 					+ "The term has ended: node 'node-b' leads in the term .*",
-			"UPDATE %s SET owner = NULL, The term has ended: the election is free" })
+			"UPDATE %s SET owner = NULL, The term has ended: the election is free",
+			"DELETE FROM %s_node, The session of this node has ended: .*" })
 	void changeByHandEndsTheTerm(String change, String message) throws Exception {
-		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		Won won = lead(first);
+		StoreSession first = leader("node-a");
 		follower("node-b");
 		this.server.execute(change.formatted(this.table));
-		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(first, begin())).isEqualTo(Verdict.REFUSED);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm).withMessageMatching(message);
 	}
 
 	@Test
 	void takeoverWaitsForTransactionsThatHavePassedTheFence() throws Exception {
-		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		Won won = lead(first);
+		StoreSession first = leader("node-a");
 		Connection transaction = begin();
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(first, transaction)).isEqualTo(Verdict.PASSED);
 		// Renewals pass
-		confirm(node, first);
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
-		other.clock.advance(LEASE);
+		confirm(first);
+		StoreSession second = follower("node-b");
+		advance(second, LEASE);
 		String locker = "pid " + PostgreSqlServer.pid(transaction) + " ";
 		await().until(() -> String.valueOf(hold(second).view().foreign()).contains(locker));
 		transaction.commit();
 		awaitWon(second);
 		assertThat(second.observe().foreign()).isNull();
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(first, transaction)).isEqualTo(Verdict.REFUSED);
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { Connection.TRANSACTION_READ_COMMITTED, Connection.TRANSACTION_REPEATABLE_READ,
 			Connection.TRANSACTION_SERIALIZABLE })
 	void transactionThatBeganBeforeATakeoverPassesBeforeItAndIsRefusedAfterIt(int isolation) throws Exception {
-		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		Won won = lead(first);
+		StoreSession first = leader("node-a");
 		Connection before = begin(isolation);
 		Connection after = begin(isolation);
 		for (Connection transaction : List.of(before, after)) {
 			execute(transaction, "SELECT count(*) FROM " + this.table);
 		}
-		confirm(node, first);
-		assertThat(pass(node, before, won)).isEqualTo(Verdict.PASSED);
+		confirm(first);
+		assertThat(pass(first, before)).isEqualTo(Verdict.PASSED);
 		before.commit();
 		// As by a node that is frozen, whose release does not end its own fence
 		update("owner = NULL, clean = true");
 		win(node("node-b").open());
-		assertThat(pass(node, after, won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(first, after)).isEqualTo(Verdict.REFUSED);
 	}
 
 	@Test
 	void noTransactionPassesOnThisNodeFromTheReleaseOn() throws Exception {
-		TestNode node = node("node-a");
-		StoreSession first = node.open();
-		Won won = lead(first);
+		StoreSession first = leader("node-a");
 		Connection transaction = begin();
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(first, transaction)).isEqualTo(Verdict.PASSED);
 		// Skipped, since the row is locked
 		first.release(true);
 		assertThat(election("owner IS NOT NULL")).isEqualTo("t");
-		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.REFUSED);
+		assertThat(pass(first, begin())).isEqualTo(Verdict.REFUSED);
 	}
 
 	@Test
 	void serializationFailureBetweenOtherTransactionsIsNotMistakenForALostTerm() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
+		StoreSession leader = leader("node-a");
 		String doctor = this.table + "_doctor";
 		this.server.execute("CREATE TABLE " + doctor + " (name text)");
 		try {
@@ -293,11 +280,11 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 				execute(each, "INSERT INTO " + doctor + " VALUES ('alice')");
 			}
 			other.commit();
-			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> pass(node, transaction, won))
+			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> pass(leader, transaction))
 				.extracting(SQLException::getSQLState)
 				.isEqualTo("40001");
 			transaction.rollback();
-			assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+			assertThat(pass(leader, transaction)).isEqualTo(Verdict.PASSED);
 			transaction.rollback();
 		}
 		finally {
@@ -307,25 +294,23 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void fenceLimitsHowLongItsTransactionMayBeIdle() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
+		StoreSession leader = leader("node-a");
 		Connection transaction = begin();
 		String setting = "SHOW idle_in_transaction_session_timeout";
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(leader, transaction)).isEqualTo(Verdict.PASSED);
 		assertThat(value(transaction, setting)).isEqualTo("20s");
 		transaction.commit();
 		assertThat(value(transaction, setting)).isEqualTo("0");
 		execute(transaction, "SET idle_in_transaction_session_timeout = '7s'");
-		assertThat(pass(node, transaction, won)).isEqualTo(Verdict.PASSED);
+		assertThat(pass(leader, transaction)).isEqualTo(Verdict.PASSED);
 		assertThat(value(transaction, setting)).isEqualTo("7s");
 	}
 
 	@Test
 	void fenceIsBlockedWhileAForeignSessionHasLockedTheRow() throws Exception {
-		TestNode node = node("node-a");
-		Won won = lead(node.open());
+		StoreSession leader = leader("node-a");
 		begin(lockOfElection());
-		assertThat(pass(node, begin(), won)).isEqualTo(Verdict.BLOCKED);
+		assertThat(pass(leader, begin())).isEqualTo(Verdict.BLOCKED);
 	}
 
 	@Test
@@ -380,10 +365,9 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 	@Test
 	void followerNamesTheSessionThatHasLockedTheRowOfANodeThatHasExpired() throws Exception {
 		StoreSession first = leader("node-a");
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
+		StoreSession second = follower("node-b");
 		Connection foreign = begin(lockOf("node-a"));
-		other.clock.advance(LEASE);
+		advance(second, LEASE);
 		assertThat(String.valueOf(hold(second).view().foreign()))
 			.contains("pid " + PostgreSqlServer.pid(foreign) + " ");
 		foreign.rollback();
@@ -392,23 +376,22 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void lockOfACandidatesRowDoesNotDelayATakeover() throws Exception {
-		lead(node("node-a").open());
-		TestNode other = node("node-b");
-		StoreSession second = follower(other);
+		leader("node-a");
+		StoreSession second = follower("node-b");
 		begin("SELECT FROM %s_candidate FOR UPDATE".formatted(this.table));
-		other.clock.advance(LEASE);
+		advance(second, LEASE);
 		assertThat(win(second).term()).isNotNull();
 	}
 
 	@Test
 	void remainsOfCrashedNodesAreDeletedAfterADayUnlessAnElectionNeedsThem() throws SessionException {
-		lead(node("owner").open());
-		hold(node("crashed").open());
-		hold(node("present").open());
+		leader("owner");
+		follower("crashed");
+		follower("present");
 		List.of("owner", "crashed").forEach((id) -> update(id, "heartbeat = now() - interval '25 hours'"));
 		this.server.execute(
 				"INSERT INTO %s_candidate VALUES ('%s', gen_random_uuid(), false)".formatted(this.table, ELECTION));
-		hold(node("later").open());
+		follower("later");
 		assertThat(this.server.query("SELECT node FROM %s_node ORDER BY node".formatted(this.table)))
 			.containsExactly("later", "owner", "present");
 		assertThat(this.server.query(("SELECT node FROM %1$s_candidate LEFT JOIN %1$s_node USING (token) ORDER BY node")
@@ -478,15 +461,14 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void keyOfTheOtherStoreDelaysAGrantButDoesNotEndLeadership() throws Exception {
-		TestNode node = node("node-a");
-		StoreSession session = node.open();
+		StoreSession session = node("node-a").open();
 		win(session);
 		Connection foreign = connect("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
 		assertThat(session.confirm().predecessor()).contains("leader-election.store=advisory-lock");
 		execute(foreign, "SELECT pg_advisory_unlock_all()");
-		assertThat(confirm(node, session).predecessor()).isNull();
+		assertThat(confirm(session).predecessor()).isNull();
 		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
-		assertThat(confirm(node, session).predecessor()).isNull();
+		assertThat(confirm(session).predecessor()).isNull();
 	}
 
 }
