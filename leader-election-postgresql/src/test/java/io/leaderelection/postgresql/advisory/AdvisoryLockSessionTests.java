@@ -31,9 +31,7 @@ import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.View;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.StoreSessionContract;
-import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -189,23 +187,6 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::open);
 		assertThat(this.connections).hasSize(1);
 		await().until(this.connections.get(0)::isClosed);
-	}
-
-	@Test
-	void nodeIsACandidateUntilItWithdrawsAlsoAfterRepeatedCalls() throws Exception {
-		StoreSession first = candidate("node-a");
-		StoreSession second = open("node-b");
-		assertThat(first.observe().candidates()).hasSize(1);
-		second.withdraw();
-		second.becomeCandidate();
-		second.becomeCandidate();
-		assertThat(first.observe().candidates()).hasSize(2);
-		second.withdraw();
-		second.withdraw();
-		assertThat(first.observe().candidates()).hasSize(1);
-		assertThat(this.server.advisoryLocks(
-				PostgreSqlServer.key(this.keys.observerClass(), ElectionKeys.OBSERVER) + " AND mode = 'ShareLock'"))
-			.containsExactly(PostgreSqlServer.pid(connection(second)));
 	}
 
 	@Test

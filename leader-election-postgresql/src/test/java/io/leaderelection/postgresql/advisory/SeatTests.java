@@ -98,7 +98,8 @@ class SeatTests extends AdvisoryLockFixture {
 		assertThat(seats()).hasSize(1);
 		first.withdraw();
 		assertThat(seats()).isEmpty();
-		assertThat(this.server.advisoryLocks(PostgreSqlServer.key(this.keys.observerClass(), ElectionKeys.OBSERVER)))
+		assertThat(this.server.advisoryLocks(
+				PostgreSqlServer.key(this.keys.observerClass(), ElectionKeys.OBSERVER) + " AND mode = 'ShareLock'"))
 			.hasSize(1);
 		assertThat(first.becomeCandidate()).isTrue();
 		assertThat(seats()).hasSize(1);
