@@ -39,6 +39,7 @@ import io.leaderelection.testsupport.EmbeddedServerOnly;
 import io.leaderelection.testsupport.HostileSchema;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.assertj.core.api.AbstractStringAssert;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -159,26 +160,20 @@ class VerifyDatabaseTests {
 				"default_transaction_read_only = on", "synchronous_commit = off")) {
 			this.server.execute("ALTER ROLE " + ROLE + " SET " + preset);
 		}
-		Outcome outcome = verify("--lease=2s");
-		assertThat(outcome.status()).as(outcome.output()).isZero();
-		assertThat(outcome.output()).contains("| settings | note | presets of the role or database: "
+		assertOutput(0, verify("--lease=2s")).contains("| settings | note | presets of the role or database: "
 				+ "default_transaction_read_only=on, idle_session_timeout=10s, lock_timeout=50ms, synchronous_commit=off.");
 	}
 
 	@Test
 	void presetOfTheRoleThatEndsItsSessions() {
 		this.server.execute("ALTER ROLE " + ROLE + " SET idle_session_timeout = '1ms'");
-		Outcome outcome = verify("--lease=2s");
-		assertThat(outcome.status()).as(outcome.output()).isOne();
-		assertThat(outcome.output()).contains("### Elections do not hold").contains("idle-session timeout");
+		assertOutput(1, verify("--lease=2s")).contains("### Elections do not hold").contains("idle-session timeout");
 	}
 
 	@Test
 	void serverWithoutFreeConnections() {
 		limitConnections(0);
-		Outcome outcome = verify("--lease=2s");
-		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
-		assertThat(outcome.output()).contains("The database cannot be reached: FATAL: too many connections")
+		assertOutput(2, verify("--lease=2s")).contains("The database cannot be reached: FATAL: too many connections")
 			.contains(Obstacle.NO_RESOURCES.action());
 	}
 
@@ -213,8 +208,7 @@ class VerifyDatabaseTests {
 	}
 
 	private static void assertUndetermined(Outcome outcome, String check, String message, String action) {
-		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
-		assertThat(outcome.output()).contains("Not determined, in the check \"" + check + "\": ", message, action)
+		assertOutput(2, outcome).contains("Not determined, in the check \"" + check + "\": ", message, action)
 			.doesNotContain("FAILED", "### Elections");
 	}
 
@@ -254,9 +248,7 @@ class VerifyDatabaseTests {
 		Future<Outcome> verification = start(() -> verify("--lease=2s", "--debug"));
 		awaitSilentSession();
 		this.server.terminate("leader-election verify%");
-		Outcome outcome = verification.get(1, TimeUnit.MINUTES);
-		assertThat(outcome.status()).as(outcome.output()).isEqualTo(2);
-		assertThat(outcome.output()).contains("Not determined, in the check \"session\": ")
+		assertOutput(2, verification.get(1, TimeUnit.MINUTES)).contains("Not determined, in the check \"session\": ")
 			.contains("VerificationException")
 			.contains(Obstacle.CONNECTION_LOST.action())
 			.doesNotContain("FAILED", "### Elections", this.server.host() + ":");
@@ -283,9 +275,8 @@ class VerifyDatabaseTests {
 	@Tag("ring3")
 	void namesOfSessionsAreNotVisible() {
 		execute("REVOKE EXECUTE ON FUNCTION pg_catalog.pg_stat_get_activity(int) FROM PUBLIC");
-		Outcome outcome = verify("--lease=2s");
-		assertThat(outcome.status()).as(outcome.output()).isZero();
-		assertThat(outcome.output()).contains("| visibility | note | nodes do not see each other", "| hand-over |")
+		assertOutput(0, verify("--lease=2s"))
+			.contains("| visibility | note | nodes do not see each other", "| hand-over |")
 			.doesNotContain("FAILED");
 	}
 
@@ -329,9 +320,8 @@ class VerifyDatabaseTests {
 			String url = poolerUrl(pooler);
 			assertRefused(verifyAt(url), "A connection pooler is between this application and PostgreSQL",
 					"set leader-election.allow-session-pooler=true");
-			Outcome allowed = verifyAt(url, "--allow-session-pooler", "--lease=2s");
-			assertThat(allowed.status()).as(allowed.output()).isZero();
-			assertThat(allowed.output()).contains("| pooler | note |", "in session mode")
+			assertOutput(0, verifyAt(url, "--allow-session-pooler", "--lease=2s"))
+				.contains("| pooler | note |", "in session mode")
 				.contains("| pooler | ok | two sessions of an election are two sessions of the server");
 		}
 	}
@@ -350,9 +340,8 @@ class VerifyDatabaseTests {
 					"set leader-election.store=table");
 			assertThat(settings(url)).isEqualTo(settings);
 			// Idle for longer than the default lease, which must not be left in the pool
-			Outcome table = verifyAt(url, "--store=table", "--lease=5s");
-			assertThat(table.status()).as(table.output()).isZero();
-			assertThat(table.output()).contains("a transaction of the former term is refused and rolled back");
+			assertOutput(0, verifyAt(url, "--store=table", "--lease=5s"))
+				.contains("a transaction of the former term is refused and rolled back");
 			assertThat(settings(url)).isEqualTo(settings);
 		}
 	}
@@ -398,28 +387,25 @@ class VerifyDatabaseTests {
 		try (PostgreSqlServer encrypted = PostgreSqlServer.start(certificates.serverSettings())) {
 			String url = encrypted.jdbcUrl() + "?user=" + encrypted.username() + "&sslmode=verify-full&sslrootcert="
 					+ certificates.authority();
-			Outcome outcome = verifyAt(url, "--lease=2s");
-			assertThat(outcome.status()).as(outcome.output()).isZero();
-			assertThat(outcome.output()).contains("| encryption | ok | TLSv1.3, sslmode=verify-full |")
+			assertOutput(0, verifyAt(url, "--lease=2s")).contains("| encryption | ok | TLSv1.3, sslmode=verify-full |")
 				.doesNotContain(folder.toString());
-			Outcome refused = verifyAt(url.replace("localhost", "127.0.0.1"));
-			assertThat(refused.status()).isEqualTo(2);
-			assertThat(refused.output()).contains("The hostname (host) could not be verified");
+			assertOutput(2, verifyAt(url.replace("localhost", "127.0.0.1")))
+				.contains("The hostname (host) could not be verified");
 		}
 	}
 
 	@Test
 	void wrongPassword() {
-		Outcome outcome = verifyAt(url(this.server.port()).replace("right", "wrong"));
-		assertThat(outcome.status()).isEqualTo(2);
-		assertThat(outcome.output()).contains("password authentication failed").contains("PGPASSWORD");
+		assertOutput(2, verifyAt(url(this.server.port()).replace("right", "wrong")))
+			.contains("password authentication failed")
+			.contains("PGPASSWORD");
 	}
 
 	@Test
 	void missingDatabase() {
-		Outcome outcome = verifyAt(url(this.server.port()).replace("/" + DATABASE, "/missing"));
-		assertThat(outcome.status()).isEqualTo(2);
-		assertThat(outcome.output()).contains("\"missing\" does not exist").contains("Check the name of the database");
+		assertOutput(2, verifyAt(url(this.server.port()).replace("/" + DATABASE, "/missing")))
+			.contains("\"missing\" does not exist")
+			.contains("Check the name of the database");
 	}
 
 	/**
@@ -434,9 +420,16 @@ class VerifyDatabaseTests {
 			.toList();
 	}
 
+	/**
+	 * Assert how a verification has ended, and return what to assert of its output.
+	 */
+	private static AbstractStringAssert<?> assertOutput(int status, Outcome outcome) {
+		assertThat(outcome.status()).as(outcome.output()).isEqualTo(status);
+		return assertThat(outcome.output());
+	}
+
 	private static void assertRefused(Outcome outcome, String message, String action) {
-		assertThat(outcome.status()).as(outcome.output()).isOne();
-		assertThat(outcome.output()).contains("### Elections do not hold", message, action);
+		assertOutput(1, outcome).contains("### Elections do not hold", message, action);
 	}
 
 	private void execute(String sql) {
