@@ -30,6 +30,7 @@ import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.lifecycle.Services.FailingToStop;
 import io.leaderelection.lifecycle.Services.ForeignContainer;
 import io.leaderelection.lifecycle.Services.Log;
 import io.leaderelection.lifecycle.Services.PlainService;
@@ -43,6 +44,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -72,7 +74,7 @@ class ServiceStopOrderTests {
 	@ParameterizedTest(name = "{0}, {1}")
 	@MethodSource("endsAndPhases")
 	void workEndsBeforeASmartLifecycleIsStopped(String name, int phase, Consumer<ConfigurableApplicationContext> end) {
-		this.contextRunner.withBean("service", Service.class, () -> new Service(new Log(), "service").inPhase(phase))
+		this.contextRunner.withBean("service", Service.class, () -> new Service(new Log(), "service", phase))
 			.run((context) -> assertOrder(context.getSourceApplicationContext(), end));
 	}
 
@@ -85,20 +87,19 @@ class ServiceStopOrderTests {
 
 	@Test
 	void workEndsBeforeServicesAreStoppedWithWhatTheyDependOn() {
-		this.contextRunner.withBean("needed", ForeignContainer.class)
-			.withBean("service", Service.class, () -> new Service(new Log(), "service"),
-					(definition) -> definition.setDependsOn("needed"))
-			.run((context) -> assertOrder(context.getSourceApplicationContext(),
+		BeanDefinitionCustomizer dependent = (service) -> service.setDependsOn("needed");
+		ApplicationContextRunner runner = this.contextRunner.withBean("needed", ForeignContainer.class);
+		for (ApplicationContextRunner each : List.of(
+				runner.withBean("service", Service.class, () -> new Service(new Log(), "service"), dependent),
+				runner.withBean("service", Plain.class, () -> new Plain(0), dependent))) {
+			each.run((context) -> assertOrder(context.getSourceApplicationContext(),
 					ConfigurableApplicationContext::close));
-		this.contextRunner.withBean("needed", ForeignContainer.class)
-			.withBean("service", Plain.class, () -> new Plain(0), (definition) -> definition.setDependsOn("needed"))
-			.run((context) -> assertOrder(context.getSourceApplicationContext(),
-					ConfigurableApplicationContext::close));
+		}
 	}
 
 	@Test
 	void containerStopsWhatLeadershipHasFailedToStop() {
-		FailingToStop service = new FailingToStop();
+		FailingToStop service = new FailingToStop(new Log());
 		this.contextRunner.withBean("service", Service.class, () -> service).run((context) -> awaitStart(service));
 		assertThat(service.stops).isEqualTo(2);
 		assertThat(service.running).isFalse();
@@ -107,21 +108,24 @@ class ServiceStopOrderTests {
 	@Test
 	void servicesAreLeftToLeadershipForABoundedTime() {
 		CompletableFuture<Void> never = new CompletableFuture<>();
-		this.contextRunner.withBean("service", Service.class).withBean("plain", PlainService.class).run((context) -> {
-			Service service = context.getBean(Service.class);
-			PlainService plain = context.getBean(PlainService.class);
-			awaitStart(service);
-			awaitStart(plain);
-			DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
-			context.getBean(LeaderServices.class).handingOver(elector, never, Duration.ofMillis(MOMENT));
-			CompletableFuture<Void> stopped = new CompletableFuture<>();
-			service.stop(() -> stopped.complete(null));
-			assertThat(service.isRunning()).isTrue();
-			stopped.get(30, TimeUnit.SECONDS);
-			assertThat(service.isRunning()).isFalse();
-			plain.stop();
-			assertThat(AopTestUtils.<PlainService>getTargetObject(plain).running).isFalse();
-		});
+		Service target = new Service(new Log(), "service");
+		this.contextRunner.withBean("service", Service.class, () -> target)
+			.withBean("plain", PlainService.class)
+			.run((context) -> {
+				Service service = context.getBean(Service.class);
+				PlainService plain = context.getBean(PlainService.class);
+				awaitStart(service);
+				awaitStart(plain);
+				DefaultLeaderElector elector = context.getBean(DefaultLeaderElectors.class).getDefault();
+				context.getBean(LeaderServices.class).handingOver(elector, never, Duration.ofMillis(MOMENT));
+				CompletableFuture<Void> stopped = new CompletableFuture<>();
+				service.stop(() -> stopped.complete(null));
+				assertThat(service.isRunning()).isTrue();
+				stopped.get(30, TimeUnit.SECONDS);
+				assertThat(service.isRunning()).isFalse();
+				plain.stop();
+				assertThat(AopTestUtils.<PlainService>getTargetObject(plain).running).isFalse();
+			});
 	}
 
 	@Test
@@ -228,27 +232,6 @@ class ServiceStopOrderTests {
 		@Override
 		public int getPhase() {
 			return this.phase;
-		}
-
-	}
-
-	/**
-	 * Stops with the second call.
-	 */
-	static class FailingToStop extends Service {
-
-		private volatile int stops;
-
-		FailingToStop() {
-			super(new Log(), "service");
-		}
-
-		@Override
-		public void stop() {
-			if (++this.stops == 1) {
-				throw new IllegalStateException("Not now");
-			}
-			super.stop();
 		}
 
 	}

@@ -19,13 +19,15 @@ package io.leaderelection.lifecycle;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly;
+import org.jspecify.annotations.Nullable;
 
-import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.EventListener;
@@ -68,23 +70,18 @@ final class Services {
 
 		final String name;
 
-		int phase = DEFAULT_PHASE;
+		final int phase;
 
 		volatile boolean running;
 
-		@Autowired
-		Service(Log log) {
-			this(log, "service");
+		Service(Log log, String name) {
+			this(log, name, DEFAULT_PHASE);
 		}
 
-		Service(Log log, String name) {
+		Service(Log log, String name, int phase) {
 			this.log = log;
 			this.name = name;
-		}
-
-		Service inPhase(int phase) {
 			this.phase = phase;
-			return this;
 		}
 
 		@Override
@@ -116,11 +113,9 @@ final class Services {
 	}
 
 	/**
-	 * Fails to start a number of times.
+	 * Fails to start twice.
 	 */
 	static class FailingService extends Service {
-
-		volatile int failures;
 
 		volatile int attempts;
 
@@ -130,11 +125,31 @@ final class Services {
 
 		@Override
 		public void start() {
-			this.attempts++;
-			if (this.failures-- > 0) {
+			if (++this.attempts <= 2) {
 				throw new IllegalStateException("Not yet");
 			}
 			super.start();
+		}
+
+	}
+
+	/**
+	 * Fails to stop the first time.
+	 */
+	static class FailingToStop extends Service {
+
+		volatile int stops;
+
+		FailingToStop(Log log) {
+			super(log, "service");
+		}
+
+		@Override
+		public void stop() {
+			if (this.stops++ == 0) {
+				throw new IllegalStateException("Not now");
+			}
+			super.stop();
 		}
 
 	}
@@ -146,7 +161,7 @@ final class Services {
 
 		final CountDownLatch stopping = new CountDownLatch(1);
 
-		final CountDownLatch mayStop = new CountDownLatch(1);
+		final CompletableFuture<@Nullable Void> mayStop = new CompletableFuture<>();
 
 		volatile boolean interrupted;
 
@@ -160,55 +175,16 @@ final class Services {
 		public void stop() {
 			this.log.entries.add("stopping");
 			this.stopping.countDown();
-			while (this.mayStop.getCount() > 0) {
-				try {
-					this.mayStop.await();
+			try {
+				if (this.stubborn) {
+					this.mayStop.join();
 				}
-				catch (InterruptedException ex) {
-					this.interrupted = true;
-					if (!this.stubborn) {
-						break;
-					}
-				}
+				this.mayStop.get();
+			}
+			catch (InterruptedException | ExecutionException ex) {
+				this.interrupted = true;
 			}
 			super.stop();
-		}
-
-	}
-
-	/**
-	 * Occupies the thread that starts it until the test ends.
-	 */
-	@LeaderOnly
-	static class Blocked implements Lifecycle {
-
-		final CountDownLatch starting = new CountDownLatch(1);
-
-		final CountDownLatch mayEnd = new CountDownLatch(1);
-
-		@Override
-		public void start() {
-			this.starting.countDown();
-			boolean ended = false;
-			while (!ended) {
-				try {
-					this.mayEnd.await();
-					ended = true;
-				}
-				catch (InterruptedException ex) {
-					// Goes on
-				}
-			}
-		}
-
-		@Override
-		public void stop() {
-			this.mayEnd.countDown();
-		}
-
-		@Override
-		public boolean isRunning() {
-			return this.mayEnd.getCount() > 0 && this.starting.getCount() == 0;
 		}
 
 	}
@@ -289,6 +265,24 @@ final class Services {
 		@Override
 		public boolean isRunning() {
 			return this.running;
+		}
+
+	}
+
+	/**
+	 * Occupies the thread that starts it until the test ends.
+	 */
+	static class Blocked extends PlainService {
+
+		final CountDownLatch starting = new CountDownLatch(1);
+
+		final CompletableFuture<@Nullable Void> mayEnd = new CompletableFuture<>();
+
+		@Override
+		public void start() {
+			super.start();
+			this.starting.countDown();
+			this.mayEnd.join();
 		}
 
 	}
