@@ -26,7 +26,6 @@ import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 import com.jayway.jsonpath.JsonPath;
-import com.networknt.schema.Error;
 import com.networknt.schema.InputFormat;
 import com.networknt.schema.Schema;
 import com.networknt.schema.SchemaLocation;
@@ -38,15 +37,12 @@ import io.kubernetes.client.openapi.JSON;
 import io.kubernetes.client.openapi.models.V1Deployment;
 import io.kubernetes.client.openapi.models.V1Secret;
 import io.kubernetes.client.openapi.models.V1Service;
-import org.json.JSONException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.skyscreamer.jsonassert.JSONCompare;
+import org.skyscreamer.jsonassert.JSONAssert;
 import org.skyscreamer.jsonassert.JSONCompareMode;
-import org.skyscreamer.jsonassert.JSONCompareResult;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
@@ -54,8 +50,6 @@ import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.springframework.boot.convert.DurationStyle;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatNoException;
-import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 
 /**
  * Holds the files in {@code deploy} of the sample against what Compose and Kubernetes
@@ -88,28 +82,19 @@ class DeploymentTests {
 			"SPRING_DATASOURCE_PASSWORD" };
 
 	@ParameterizedTest
-	@ValueSource(strings = { COMPOSE, "../../monitoring/compose.yaml" })
+	@ValueSource(strings = { COMPOSE, DEVELOPMENT, "../../monitoring/compose.yaml" })
 	void composeFileIsValid(String name) throws IOException {
-		String file = read(name);
-		assertThatNoException().isThrownBy(() -> validateCompose(file));
-	}
-
-	@ParameterizedTest
-	@CsvSource(delimiter = '|', quoteCharacter = '"', ignoreLeadingAndTrailingWhitespace = false,
-			value = { "services:|service:|'service'", "healthcheck:|health_check:|'health_check'",
-					"retries: 60|tries: 60|'tries'", "    stop_grace_period|stop_grace_period|'stop_grace_period'",
-					"      replicas: 3|    replicas: 3|'replicas'", "retries: 60|retries: [60]|retries",
-					"service_healthy|healthy|service_healthy", "condition:|conditions:|'conditions'" })
-	void composeFileIsInvalidWith(String mutated, String mutation, String complaint) throws IOException {
-		String file = mutate(COMPOSE, mutated, mutation);
-		assertThatRuntimeException().isThrownBy(() -> validateCompose(file)).withMessageContaining(complaint);
+		Dialect dialect = Dialect.builder(Dialects.getDraft7()).keyword(new NonValidationKeyword("deprecated")).build();
+		Schema schema = SchemaRegistry.withDialect(dialect)
+			.getSchema(SchemaLocation.of("classpath:deploy/compose-spec.json"));
+		for (Map<String, Object> document : load(read(name))) {
+			assertThat(schema.validate(JsonPath.parse(document).jsonString(), InputFormat.JSON)).isEmpty();
+		}
 	}
 
 	@Test
 	void developmentHasAPostgresOnlyOnThisMachine() throws IOException {
-		String file = read(DEVELOPMENT);
-		assertThatNoException().isThrownBy(() -> validateCompose(file));
-		Map<String, Object> compose = load(file).get(0);
+		Map<String, Object> compose = load(read(DEVELOPMENT)).get(0);
 		assertThat(JsonPath.<Map<String, Object>>read(compose, "$.services")).containsOnlyKeys("postgres");
 		assertThat(JsonPath.<String>read(compose, "$.services.postgres.image"))
 			.isEqualTo(JsonPath.<String>read(load(read(COMPOSE)).get(0), "$.services.postgres.image"));
@@ -122,25 +107,17 @@ class DeploymentTests {
 		assertThat(JsonPath.<String>read(settings, "$.docker.compose.lifecycle-management")).isEqualTo("start-only");
 	}
 
+	/**
+	 * What the model does not know it refuses, what is of another type it may convert.
+	 */
 	@Test
-	void kubernetesFileIsValid() throws IOException {
-		String file = read(KUBERNETES);
-		assertThatNoException().isThrownBy(() -> validateKubernetes(file));
-	}
-
-	@ParameterizedTest
-	@CsvSource(delimiter = '|', quoteCharacter = '"', ignoreLeadingAndTrailingWhitespace = false,
-			value = { "kind: Secret|kind: Sekret|v1 Sekret", "stringData:|strings:|`strings`",
-					"    - port: 5432|    - ports: 5432|`ports`", "  replicas: 3|  replica: 3|`replica`",
-					"  replicas: 3|  replicas: three|three", "  replicas: 3|  replicas: '3'|spec.replicas",
-					"  replicas: 3|  terminationGracePeriodSeconds: 40|`terminationGracePeriodSeconds`",
-					"periodSeconds: 2|periodSecond: 2|`periodSecond`", "- name: postgres|- tty: true|`name`",
-					"            initialDelaySeconds: 30|          initialDelaySeconds: 30|`initialDelaySeconds`",
-					"drop: [ALL]|dropped: [ALL]|`dropped`", "{ drop: [ALL] }|[ALL]|Not a JSON Object",
-					"secretKeyRef: { name:|secretKeyRef: { names:|`names`", "value: sample|value: 1|.value" })
-	void kubernetesFileIsInvalidWith(String mutated, String mutation, String complaint) throws IOException {
-		String file = mutate(KUBERNETES, mutated, mutation);
-		assertThatRuntimeException().isThrownBy(() -> validateKubernetes(file)).withMessageContaining(complaint);
+	void kubernetesFileIsValid() throws Exception {
+		for (Map<String, Object> document : load(read(KUBERNETES))) {
+			assertThat(KINDS).containsKey(kind(document));
+			String json = JsonPath.parse(document).jsonString();
+			JSONAssert.assertEquals(json, JSON.serialize(JSON.deserialize(json, KINDS.get(kind(document)))),
+					JSONCompareMode.STRICT_ORDER);
+		}
 	}
 
 	@Test
@@ -247,36 +224,6 @@ class DeploymentTests {
 		assertThat(JsonPath.<List<Integer>>read(service, "$.spec.ports[*].port")).containsExactly(port);
 	}
 
-	private static void validateCompose(String yaml) {
-		Dialect dialect = Dialect.builder(Dialects.getDraft7()).keyword(new NonValidationKeyword("deprecated")).build();
-		Schema schema = SchemaRegistry.withDialect(dialect)
-			.getSchema(SchemaLocation.of("classpath:deploy/compose-spec.json"));
-		for (Map<String, Object> document : load(yaml)) {
-			List<Error> errors = schema.validate(JsonPath.parse(document).jsonString(), InputFormat.JSON);
-			if (!errors.isEmpty()) {
-				throw new IllegalArgumentException(errors.toString());
-			}
-		}
-	}
-
-	/**
-	 * What the model does not know it refuses, what is of another type it may convert.
-	 */
-	private static void validateKubernetes(String yaml) throws JSONException {
-		for (Map<String, Object> document : load(yaml)) {
-			Class<?> kind = KINDS.get(kind(document));
-			if (kind == null) {
-				throw new IllegalArgumentException(kind(document));
-			}
-			String json = JsonPath.parse(document).jsonString();
-			JSONCompareResult result = JSONCompare.compareJSON(json, JSON.serialize(JSON.deserialize(json, kind)),
-					JSONCompareMode.STRICT_ORDER);
-			if (result.failed()) {
-				throw new IllegalArgumentException(result.getMessage());
-			}
-		}
-	}
-
 	private static String kind(Map<String, Object> object) {
 		return object.get("apiVersion") + " " + object.get("kind");
 	}
@@ -289,12 +236,6 @@ class DeploymentTests {
 		List<Map<String, Object>> containers = JsonPath.read(deployment, "$.spec.template.spec.containers");
 		assertThat(containers).hasSize(1);
 		return containers.get(0);
-	}
-
-	private static String mutate(String file, String mutated, String mutation) throws IOException {
-		String yaml = read(file);
-		assertThat(yaml).contains(mutated);
-		return yaml.replace(mutated, mutation);
 	}
 
 	private static String read(String file) throws IOException {
