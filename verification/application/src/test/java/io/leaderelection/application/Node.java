@@ -60,13 +60,6 @@ final class Node extends Http implements AutoCloseable {
 		return post(ENDPOINT);
 	}
 
-	/**
-	 * Have the leader resign as soon as this node observes another candidate.
-	 */
-	void handOver() {
-		Awaitility.await().untilAsserted(() -> assertThat(resign().text("/status")).isEqualTo("requested"));
-	}
-
 	String role() {
 		return String.valueOf(election().text("/role"));
 	}
