@@ -154,18 +154,25 @@ class LeadershipEndpointTests {
 		Node third = this.unrestricted.start("third");
 		awaitViews(observer, first, first, second, third);
 
+		assertThat(observer.post("/actuator/leadership/default/second").text("/reason"))
+			.isEqualTo("node 'second' does not lead");
+		assertThat(observer.post("/actuator/leadership/unknown").text("/reason"))
+			.isEqualTo("there is no election 'unknown', only [default]");
 		// Kills its process
 		first.close();
 		Awaitility.await().until(() -> List.of(second.role(), third.role()).contains("leader"));
 		Node next = second.role().equals("leader") ? second : third;
 		Node last = (next == second) ? third : second;
 		awaitViews(observer, next, second, third);
-		assertThat(next.resign().text("/status")).isEqualTo("requested");
+		assertThat(observer.post("/actuator/leadership/default/" + next.id()).text("/status")).isEqualTo("requested");
 		awaitViews(observer, last, second, third);
 		next.close();
 		awaitViews(observer, last, last);
+		assertThat(observer.resign().text("/reason")).isEqualTo("there is no other candidate");
 		Http.Answer election = observer.election();
-		assertThat(election.texts("/transitions", "node")).containsExactly("first", next.id(), last.id());
+		assertThat(election.texts("/transitions", "node")).containsExactly("first", next.id(), next.id(), last.id());
+		assertThat(election.texts("/transitions", "change")).containsExactly("followed", "followed", "requested",
+				"followed");
 		assertThat(time(election, "/leader/since")).isBetween(Instant.now().minusSeconds(60),
 				Instant.now().plusSeconds(1));
 	}
@@ -189,13 +196,8 @@ class LeadershipEndpointTests {
 	 * The first documented object with the given member.
 	 */
 	private static JsonNode example(String member) {
-		return Markdown.of(Path.of("docs/reference/health-and-endpoint.md"))
-			.blocks("json")
-			.stream()
-			.flatMap((block) -> DocumentedJson.objects(block.code()).stream())
-			.filter((object) -> object.has(member))
-			.findFirst()
-			.orElseThrow();
+		return DocumentedJson.objectWith(member,
+				Markdown.of(Path.of("docs/reference/health-and-endpoint.md")).blocks("json"));
 	}
 
 	private static Object shape(JsonNode node) {

@@ -88,12 +88,10 @@ final class Nodes implements AutoCloseable {
 	}
 
 	private List<String> arguments(String id, int port, String... properties) {
-		return Stream.of(
-				Stream.of("server.port=" + port, "leader-election.node-id=" + id,
-						"spring.application.name=" + this.group, "spring.datasource.url=" + this.server.jdbcUrl(),
-						"spring.datasource.username=" + this.server.username(),
-						"spring.datasource.password=" + this.server.password()),
-				Stream.of(this.properties), Stream.of(properties))
+		return Stream
+			.of(Stream.of("server.port=" + port, "leader-election.node-id=" + id,
+					"spring.application.name=" + this.group), Stream.of(this.server.dataSourceProperties()),
+					Stream.of(this.properties), Stream.of(properties))
 			.flatMap((source) -> source)
 			.map((property) -> "--" + property)
 			.toList();

@@ -94,44 +94,6 @@ class ResignOverHttpTests {
 		assertThat(leader.election().text("/candidate")).isEqualTo("true");
 	}
 
-	@Test
-	void leaderDoesNotResignWithoutAnotherCandidate() {
-		Node leader = this.nodes.start("first").awaitLeader();
-		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
-		observer.awaitView(leader, leader);
-		for (Node node : List.of(leader, observer)) {
-			Http.Answer answer = node.resign();
-			assertThat(answer.status()).isEqualTo(200);
-			assertThat(answer.text("/status")).isEqualTo("refused");
-			assertThat(answer.text("/reason")).isEqualTo("there is no other candidate");
-			assertThat(answer.text("/leader")).isEqualTo("first");
-		}
-		assertThat(observer.post("/actuator/leadership/default/second").text("/reason"))
-			.isEqualTo("node 'second' does not lead");
-		assertThat(observer.post("/actuator/leadership/unknown").text("/reason"))
-			.isEqualTo("there is no election 'unknown', only [default]");
-		assertThat(leader.post("/orders/count").body()).isEqualTo("run");
-	}
-
-	@Test
-	void nodeThatIsNoCandidateHasTheNamedLeaderHandOver() {
-		List<Node> two = this.nodes.startTwo();
-		Node observer = this.nodes.start("observer", "leader-election.candidate=false");
-		observer.awaitView(two.get(0), two.toArray(Node[]::new));
-		assertThat(observer.election().text("/candidate")).isEqualTo("false");
-		Http.Answer other = observer.post("/actuator/leadership/default/second");
-		assertThat(other.text("/status")).isEqualTo("refused");
-		assertThat(other.text("/reason")).isEqualTo("node 'second' does not lead");
-		assertThat(other.text("/leader")).isEqualTo("first");
-		Http.Answer answer = observer.post("/actuator/leadership/default/first");
-		assertThat(answer.text("/status")).isEqualTo("requested");
-		two.get(1).awaitLeader();
-		observer.awaitView(two.get(1), two.toArray(Node[]::new));
-		assertThat(observer.election().texts("/transitions", "node")).containsExactly("first", "first", "second");
-		assertThat(observer.election().texts("/transitions", "change")).containsExactly("followed", "requested",
-				"followed");
-	}
-
 	/**
 	 * Says what became of requests.
 	 */

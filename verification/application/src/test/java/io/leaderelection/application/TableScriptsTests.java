@@ -59,7 +59,7 @@ class TableScriptsTests {
 
 	private final String database = "scripts_" + UUID.randomUUID().toString().replace("-", "");
 
-	private final String url = this.server.jdbcUrl().replaceAll("/[^/]*$", "/" + this.database);
+	private final String url = this.server.jdbcUrl(this.server.port(), this.database);
 
 	@BeforeEach
 	void createDatabase() {

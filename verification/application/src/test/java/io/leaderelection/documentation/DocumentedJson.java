@@ -48,7 +48,7 @@ public final class DocumentedJson {
 	/**
 	 * The objects in a block: one or more, or those of which one member is shown.
 	 */
-	public static List<JsonNode> objects(String json) {
+	static List<JsonNode> objects(String json) {
 		String text = json.startsWith("{") ? json : "{" + json + "}";
 		try (MappingIterator<JsonNode> objects = MAPPER.readerFor(JsonNode.class).readValues(text)) {
 			return objects.readAll();
@@ -56,15 +56,14 @@ public final class DocumentedJson {
 	}
 
 	/**
-	 * The value of the member that a block shows.
+	 * The first object with a member.
 	 */
-	static JsonNode member(List<CodeBlock> blocks, String name) {
+	public static JsonNode objectWith(String member, List<CodeBlock> blocks) {
 		return blocks.stream()
 			.flatMap((block) -> objects(block.code()).stream())
-			.filter((object) -> object.has(name))
+			.filter((object) -> object.has(member))
 			.findFirst()
-			.orElseThrow()
-			.get(name);
+			.orElseThrow();
 	}
 
 	/**

@@ -187,6 +187,17 @@ public final class Markdown {
 		return this.blocks.stream().filter((block) -> block.language().equals(language)).toList();
 	}
 
+	/**
+	 * The code of the first block in a language that has the given part.
+	 */
+	String code(String language, String part) {
+		return blocks(language).stream()
+			.map(CodeBlock::code)
+			.filter((code) -> code.contains(part))
+			.findFirst()
+			.orElseThrow();
+	}
+
 	Set<String> languages() {
 		Set<String> languages = new TreeSet<>();
 		this.blocks.forEach((block) -> languages.add(block.language()));

@@ -131,7 +131,7 @@ class ReadmeExamplesTests {
 			assertThat(server.query("SELECT body FROM report WHERE token > 0")).containsExactly("report");
 			assertThat(context.getBean("elections", PGSimpleDataSource.class).getPreferQueryMode())
 				.isEqualTo(PreferQueryMode.SIMPLE);
-			JsonNode health = DocumentedJson.member(Markdown.allBlocks("json"), "leadership");
+			JsonNode health = DocumentedJson.objectWith("leadership", Markdown.allBlocks("json")).get("leadership");
 			Awaitility.await("health")
 				.atMost(LIMIT)
 				.untilAsserted(() -> assertThat(health(context)).isEqualTo(DocumentedJson.members(health)));
@@ -150,14 +150,10 @@ class ReadmeExamplesTests {
 	 * The documented query for who holds which lock, reduced to one column.
 	 */
 	private static String lockQuery() {
-		String query = Markdown.allBlocks("sql")
-			.stream()
-			.map(CodeBlock::code)
-			.filter((code) -> code.contains("pg_locks"))
-			.findFirst()
-			.orElseThrow();
-		return query.replace("SELECT pid, usename AS role, application_name, key, mode, granted",
-				"SELECT key || CASE WHEN since > clock_timestamp() - interval '10 min' THEN ' since' ELSE '' END");
+		return Markdown.of(Path.of("docs", "operations", "troubleshooting.md"))
+			.code("sql", "pg_locks")
+			.replace("SELECT pid, usename AS role, application_name, key, mode, granted",
+					"SELECT key || CASE WHEN since > clock_timestamp() - interval '10 min' THEN ' since' ELSE '' END");
 	}
 
 	@ParameterizedTest
