@@ -35,6 +35,9 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /**
  * A node with {@code leader-election.store=table}, and the events that it has received.
@@ -43,8 +46,6 @@ final class LeaseTableNode implements AutoCloseable {
 
 	static final Duration LEASE = Duration.ofSeconds(2);
 
-	private static final PostgreSqlServer server = PostgreSqlServer.shared();
-
 	private final List<LeadershipEvent> events = new CopyOnWriteArrayList<>();
 
 	private final ConfigurableApplicationContext context;
@@ -52,9 +53,8 @@ final class LeaseTableNode implements AutoCloseable {
 	LeaseTableNode(String... properties) {
 		this.context = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
-			.properties("spring.main.banner-mode=off", "spring.datasource.url=" + server.jdbcUrl(),
-					"spring.datasource.username=" + server.username(),
-					"spring.datasource.password=" + server.password(), "leader-election.store=table",
+			.properties(PostgreSqlServer.shared().dataSourceProperties())
+			.properties("spring.main.banner-mode=off", "leader-election.store=table",
 					"leader-election.lease-duration=" + LEASE)
 			.listeners(ApplicationListener.<LeadershipEvent>forPayload(this.events::add))
 			.run(Stream.of(properties).map((property) -> "--" + property).toArray(String[]::new));
@@ -66,6 +66,16 @@ final class LeaseTableNode implements AutoCloseable {
 
 	DefaultLeaderElector elector() {
 		return bean(DefaultLeaderElector.class);
+	}
+
+	/**
+	 * Run a statement in a transaction, as the leader.
+	 * @return whether this node led
+	 */
+	boolean runInTransaction(String sql) {
+		TransactionTemplate transaction = new TransactionTemplate(bean(PlatformTransactionManager.class));
+		return elector()
+			.runIfLeader(() -> transaction.executeWithoutResult((status) -> bean(JdbcTemplate.class).execute(sql)));
 	}
 
 	/**

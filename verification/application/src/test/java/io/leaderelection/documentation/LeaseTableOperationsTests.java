@@ -20,7 +20,6 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -28,7 +27,6 @@ import java.util.Map;
 import java.util.UUID;
 
 import io.leaderelection.LeadershipEvent;
-import io.leaderelection.LeadershipLostException;
 import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.Term;
 import io.leaderelection.testsupport.PostgreSqlServer;
@@ -39,14 +37,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
 
 import org.springframework.jdbc.UncategorizedSQLException;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -60,16 +55,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class LeaseTableOperationsTests {
 
 	private static final Markdown DOCUMENT = Markdown.of(Path.of("docs", "operations", "troubleshooting.md"));
-
-	/** What a busy machine may add to any time. */
-	private static final Duration SLACK = Duration.ofSeconds(5);
-
-	private static final String FREE = "UPDATE leader_election SET owner = NULL WHERE election = ?";
-
-	private static final String DELETE = "DELETE FROM leader_election WHERE election = ?";
-
-	private static final String DELETE_NODE = "DELETE FROM leader_election_node WHERE token = "
-			+ "(SELECT owner FROM leader_election WHERE election = ?)";
 
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
@@ -202,46 +187,11 @@ class LeaseTableOperationsTests {
 		this.jdbc.sql("UPDATE leader_election SET owner = ? WHERE election = ?").params(token, election()).update();
 		LeaseTableNode candidate = start();
 		Awaitility.await().until(() -> "gone".equals(candidate.leader()));
-		String statement = query("SET owner = NULL").replace("shop:default", election());
+		String statement = DOCUMENT.code("sql", "SET owner = NULL").replace("shop:default", election());
 		assertThat(this.jdbc.sql(statement.replace("4711", "4712")).update()).isZero();
 		assertThat(this.jdbc.sql(statement).update()).isOne();
 		candidate.awaitLeader();
 		this.jdbc.sql("DELETE FROM leader_election_node WHERE token = ?").param(token).update();
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { FREE, DELETE, DELETE_NODE })
-	void changeByHandEndsTheTermWithTheNextRound(String change) {
-		LeaseTableNode leader = this.nodes.get(0);
-		assertThat(this.jdbc.sql(change).param(election()).update()).isOne();
-		long start = System.nanoTime();
-		assertThat(leader.awaitRevocations(1)).containsExactly(Reason.SESSION_LOST);
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(LeaseTableNode.LEASE.plus(SLACK));
-		leader.awaitLeader();
-		assertThat(term(leader.awaitEvent(2))).isGreaterThan(term(leader.awaitEvent(0)));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { FREE, DELETE, DELETE_NODE })
-	void changeByHandRefusesTransactionsAtOnce(String change) {
-		LeaseTableNode leader = this.nodes.get(0);
-		assertThat(runInTransaction(leader, () -> {
-		})).isTrue();
-		assertThatExceptionOfType(LeadershipLostException.class).isThrownBy(() -> runInTransaction(leader,
-				() -> assertThat(this.jdbc.sql(change).param(election()).update()).isOne()));
-		leader.awaitRevocations(1);
-		leader.awaitLeader();
-		assertThat(runInTransaction(leader, () -> {
-		})).isTrue();
-	}
-
-	private static boolean runInTransaction(LeaseTableNode node, Runnable work) {
-		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
-		JdbcClient jdbc = node.bean(JdbcClient.class);
-		return node.elector().runIfLeader(() -> transaction.executeWithoutResult((status) -> {
-			jdbc.sql("SELECT 1").query().singleValue();
-			work.run();
-		}));
 	}
 
 	@Test
@@ -289,16 +239,16 @@ class LeaseTableOperationsTests {
 		LeaseTableNode leader = this.nodes.get(0);
 		try (Connection foreign = lock(
 				"SELECT FROM leader_election WHERE election = '" + election() + "' FOR UPDATE")) {
-			assertThatExceptionOfType(UncategorizedSQLException.class).isThrownBy(() -> runInTransaction(leader, () -> {
-			})).withMessageContaining("is held by the session that has locked its row");
+			assertThatExceptionOfType(UncategorizedSQLException.class)
+				.isThrownBy(() -> leader.runInTransaction("SELECT 1"))
+				.withMessageContaining("is held by the session that has locked its row");
 			long beat = beat();
 			Awaitility.await().until(() -> beat() > beat + 1);
 			assertThat(lease()).containsEntry("state", "held");
 			assertThat(leader.events()).hasSize(1);
 			foreign.rollback();
 		}
-		assertThat(runInTransaction(leader, () -> {
-		})).isTrue();
+		assertThat(leader.runInTransaction("SELECT 1")).isTrue();
 	}
 
 	/**
@@ -312,7 +262,8 @@ class LeaseTableOperationsTests {
 		}
 		int pid = foreign.unwrap(PGConnection.class).getBackendPID();
 		Awaitility.await()
-			.untilAsserted(() -> assertThat(this.jdbc.sql(query("xact_start")).query().listOfRows()).singleElement()
+			.untilAsserted(() -> assertThat(this.jdbc.sql(DOCUMENT.code("sql", "xact_start")).query().listOfRows())
+				.singleElement()
 				.satisfies((row) -> assertThat(row).containsEntry("pid", pid)));
 		return foreign;
 	}
@@ -322,7 +273,8 @@ class LeaseTableOperationsTests {
 	}
 
 	private void requestResignation() {
-		this.jdbc.sql(query("SET resign_term = entry.term").replace("shop:default", election())).update();
+		this.jdbc.sql(DOCUMENT.code("sql", "SET resign_term = entry.term").replace("shop:default", election()))
+			.update();
 	}
 
 	private Map<String, Object> lease() {
@@ -337,16 +289,7 @@ class LeaseTableOperationsTests {
 	}
 
 	private static String leaseQuery() {
-		return query("'stale'").replace(";", "");
-	}
-
-	private static String query(String part) {
-		return DOCUMENT.blocks("sql")
-			.stream()
-			.map(Markdown.CodeBlock::code)
-			.filter((code) -> code.contains(part))
-			.findFirst()
-			.orElseThrow();
+		return DOCUMENT.code("sql", "'stale'").replace(";", "");
 	}
 
 	private String election() {

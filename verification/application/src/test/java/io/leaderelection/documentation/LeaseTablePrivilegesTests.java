@@ -18,11 +18,10 @@ package io.leaderelection.documentation;
 
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Properties;
 import java.util.UUID;
 import java.util.stream.Stream;
 
@@ -41,10 +40,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ApplicationContextException;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.dao.PermissionDeniedDataAccessException;
-import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.init.ScriptUtils;
-import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.StringUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -61,6 +58,8 @@ class LeaseTablePrivilegesTests {
 
 	private static final String DENIED = "42501";
 
+	private static final String INSERT = "INSERT INTO work VALUES (1)";
+
 	private final PostgreSqlServer server = PostgreSqlServer.shared();
 
 	private final String suffix = "_" + UUID.randomUUID().toString().replace("-", "");
@@ -73,17 +72,17 @@ class LeaseTablePrivilegesTests {
 
 	private final String stranger = "stranger" + this.suffix;
 
-	private final String url = this.server.jdbcUrl().replaceAll("/[^/]*$", "/" + this.database);
+	private final String url = this.server.jdbcUrl(this.server.port(), this.database);
 
 	@BeforeEach
 	void createRolesAndTables() throws SQLException {
 		for (String role : List.of(this.application, this.election, this.stranger)) {
-			this.server.execute("CREATE ROLE " + role + " LOGIN PASSWORD 'secret'");
+			this.server.createRole(role);
 		}
 		this.server.execute("CREATE DATABASE " + this.database);
 		this.server.execute("REVOKE ALL ON DATABASE " + this.database + " FROM PUBLIC");
 		this.server.execute("GRANT CONNECT ON DATABASE " + this.database + " TO " + this.stranger);
-		try (Connection owner = connect(this.server.username(), this.server.password())) {
+		try (Connection owner = connect(this.server.username())) {
 			ScriptUtils.executeSqlScript(owner,
 					new ClassPathResource("io/leaderelection/postgresql/schema-postgresql.sql"));
 			try (Statement statement = owner.createStatement()) {
@@ -108,12 +107,7 @@ class LeaseTablePrivilegesTests {
 	 */
 	private static List<String> grants() {
 		String code = Markdown.of(Path.of("docs", "operations", "security.md"))
-			.blocks("sql")
-			.stream()
-			.map(Markdown.CodeBlock::code)
-			.filter((block) -> block.contains("leader_election_candidate"))
-			.findFirst()
-			.orElseThrow();
+			.code("sql", "leader_election_candidate");
 		return Stream.of(code.split(";")).map(String::trim).filter((statement) -> !statement.isEmpty()).toList();
 	}
 
@@ -126,21 +120,14 @@ class LeaseTablePrivilegesTests {
 	void rolesSufficeForElectionsAndFencedTransactions() throws SQLException {
 		try (LeaseTableNode first = start().awaitLeader(); LeaseTableNode second = start()) {
 			Awaitility.await().until(() -> second.leader() != null);
-			assertThat(runInTransaction(first)).isTrue();
+			assertThat(first.runInTransaction(INSERT)).isTrue();
 			assertThat(first.elector().statistics().passedFence()).isOne();
 			first.elector().resign();
 			second.awaitLeader();
-			assertThat(runInTransaction(second)).isTrue();
-			assertThat(query(this.application, "SELECT count(*) FROM work")).isEqualTo("2");
+			assertThat(second.runInTransaction(INSERT)).isTrue();
+			assertThat(second.bean(JdbcTemplate.class).queryForObject("SELECT count(*) FROM work", Integer.class))
+				.isEqualTo(2);
 		}
-	}
-
-	private static boolean runInTransaction(LeaseTableNode node) {
-		TransactionTemplate transaction = new TransactionTemplate(node.bean(PlatformTransactionManager.class));
-		JdbcClient jdbc = node.bean(JdbcClient.class);
-		return node.elector()
-			.runIfLeader(() -> transaction
-				.executeWithoutResult((status) -> jdbc.sql("INSERT INTO work VALUES (1)").update()));
 	}
 
 	@ParameterizedTest
@@ -177,7 +164,7 @@ class LeaseTablePrivilegesTests {
 			execute("GRANT " + privilege + " TO " + this.application);
 			assertThat(fencing.inspect()).isTrue();
 			assertThat(fencing.describe("transactionManager")).isEqualTo("fenced");
-			assertThat(runInTransaction(node)).isTrue();
+			assertThat(node.runInTransaction(INSERT)).isTrue();
 			assertThat(node.elector().statistics().passedFence()).isOne();
 			execute("REVOKE " + privilege + " FROM " + this.application);
 			assertRefused(node, fencing);
@@ -186,7 +173,8 @@ class LeaseTablePrivilegesTests {
 
 	private static void assertRefused(LeaseTableNode node, TransactionFencing fencing) {
 		long passed = node.elector().statistics().passedFence();
-		assertThatExceptionOfType(PermissionDeniedDataAccessException.class).isThrownBy(() -> runInTransaction(node))
+		assertThatExceptionOfType(PermissionDeniedDataAccessException.class)
+			.isThrownBy(() -> node.runInTransaction(INSERT))
 			.havingCause()
 			.withMessageContaining("permission denied for");
 		assertThat(node.elector().statistics().passedFence()).isEqualTo(passed);
@@ -194,8 +182,7 @@ class LeaseTablePrivilegesTests {
 	}
 
 	private void execute(String sql) throws SQLException {
-		try (Connection owner = connect(this.server.username(), this.server.password());
-				Statement statement = owner.createStatement()) {
+		try (Connection owner = connect(this.server.username()); Statement statement = owner.createStatement()) {
 			statement.execute(sql);
 		}
 	}
@@ -227,7 +214,7 @@ class LeaseTablePrivilegesTests {
 	void applicationMayLockTheRowOfAnElectionWhichDelaysTheNextGrant() throws SQLException {
 		try (LeaseTableNode first = start().awaitLeader();
 				LeaseTableNode second = start();
-				Connection connection = connect(this.application, "secret");
+				Connection connection = connect(this.application);
 				Statement statement = connection.createStatement()) {
 			Awaitility.await().until(() -> second.leader() != null);
 			connection.setAutoCommit(false);
@@ -245,7 +232,7 @@ class LeaseTablePrivilegesTests {
 		ElectionKeys keys = ElectionKeys.derive(this.database, "default");
 		try (LeaseTableNode first = start().awaitLeader();
 				LeaseTableNode second = start();
-				Connection connection = connect(this.stranger, "secret");
+				Connection connection = connect(this.stranger);
 				Statement statement = connection.createStatement()) {
 			Awaitility.await().until(() -> second.leader() != null);
 			statement.execute("SELECT pg_advisory_lock_shared(" + keys.candidate() + ")");
@@ -261,32 +248,24 @@ class LeaseTablePrivilegesTests {
 
 	private void assertDenied(String role, String sql) {
 		assertThatExceptionOfType(SQLException.class).isThrownBy(() -> {
-			try (Connection connection = connect(role, "secret"); Statement statement = connection.createStatement()) {
+			try (Connection connection = connect(role); Statement statement = connection.createStatement()) {
 				statement.execute(sql);
 			}
 		}).extracting(SQLException::getSQLState).isEqualTo(DENIED);
 	}
 
-	private String query(String role, String sql) throws SQLException {
-		String password = role.equals(this.server.username()) ? this.server.password() : "secret";
-		try (Connection connection = connect(role, password);
-				Statement statement = connection.createStatement();
-				ResultSet result = statement.executeQuery(sql)) {
-			result.next();
-			return result.getString(1);
-		}
-	}
-
-	private Connection connect(String role, String password) throws SQLException {
-		return DriverManager.getConnection(this.url, role, password);
+	private Connection connect(String role) throws SQLException {
+		return this.server.connect(this.url, role, new Properties());
 	}
 
 	private LeaseTableNode start(String... properties) {
 		return new LeaseTableNode(StringUtils.concatenateStringArrays(properties,
 				new String[] { "spring.datasource.url=" + this.url, "spring.datasource.username=" + this.application,
-						"spring.datasource.password=secret", "leader-election.datasource.url=" + this.url,
+						"spring.datasource.password=" + this.server.password(),
+						"leader-election.datasource.url=" + this.url,
 						"leader-election.datasource.username=" + this.election,
-						"leader-election.datasource.password=secret", "leader-election.group=" + this.database }));
+						"leader-election.datasource.password=" + this.server.password(),
+						"leader-election.group=" + this.database }));
 	}
 
 }
