@@ -31,8 +31,9 @@ import org.junit.jupiter.api.TestMethodOrder;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * All faults of the table, on each topology that they apply to. Its nodes are started for
- * the first of them. {@code -Dsuite.fault} selects those with a text in their name.
+ * All faults of the table, on each topology with advisory locks that they apply to. Its
+ * nodes are started for the first of them. {@code -Dsuite.fault} selects those with a
+ * text in their name.
  */
 @TestMethodOrder(MethodOrderer.MethodName.class)
 @Tag("ring1")
@@ -84,9 +85,16 @@ class FaultTests {
 		return faults(3);
 	}
 
-	private static Stream<DynamicTest> faults(int ring) {
+	/**
+	 * Whether this class has the faults of a topology: so two processes share them.
+	 */
+	boolean includes(Topology each) {
+		return !each.isTable() && !Cluster.TABLE.equals(System.getProperty(Cluster.STORE));
+	}
+
+	private Stream<DynamicTest> faults(int ring) {
 		return Stream.of(Topology.values())
-			.filter(Topology::isChosen)
+			.filter(this::includes)
 			.flatMap((each) -> FaultTable.all()
 				.stream()
 				.filter((fault) -> fault.rings.getOrDefault(each, 0) == ring)

@@ -126,11 +126,11 @@ enum Topology {
 	}
 
 	/**
-	 * Whether it runs with the store that was chosen. All faults that a table can have
-	 * are in the topologies with a table.
+	 * Whether its nodes use a lease table. All faults that a table can have are in these
+	 * topologies.
 	 */
-	boolean isChosen() {
-		return !Cluster.TABLE.equals(System.getProperty(Cluster.STORE)) || name().startsWith("TABLE");
+	boolean isTable() {
+		return name().startsWith("TABLE");
 	}
 
 }
