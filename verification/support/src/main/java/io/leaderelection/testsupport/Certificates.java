@@ -33,10 +33,12 @@ import java.util.List;
 import org.springframework.util.Assert;
 
 /**
- * A certificate authority and the certificate of a server whose only name is
- * {@code localhost}, made by the {@code keytool} of this JDK.
+ * The certificate of a server whose only name is {@code localhost}, which is its own
+ * authority, made by the {@code keytool} of this JDK.
  */
 public final class Certificates {
+
+	private static final String ALIAS = "server";
 
 	private static final String PASSWORD = "secret";
 
@@ -48,51 +50,17 @@ public final class Certificates {
 	 */
 	public Certificates(Path folder) {
 		this.folder = folder;
-		keytool("ca", "-genkeypair", "-keyalg", "RSA", "-dname", "CN=Test CA", "-ext", "bc:c=ca:true");
-		keytool("ca", "-exportcert", "-rfc", "-file", authority().toString());
-		keytool("server", "-genkeypair", "-keyalg", "RSA", "-dname", "CN=localhost");
-		Path request = folder.resolve("server.csr");
-		keytool("server", "-certreq", "-file", request.toString());
-		keytool("ca", "-gencert", "-rfc", "-ext", "san=dns:localhost", "-infile", request.toString(), "-outfile",
-				certificate().toString());
-		writeKey();
-	}
-
-	/**
-	 * The settings with which a server offers TLS.
-	 */
-	public String[] serverSettings() {
-		return new String[] { "ssl=on", "ssl_cert_file=" + certificate(), "ssl_key_file=" + key() };
-	}
-
-	/**
-	 * The certificate of the authority, for clients.
-	 */
-	public Path authority() {
-		return this.folder.resolve("ca.crt");
-	}
-
-	private Path certificate() {
-		return this.folder.resolve("server.crt");
-	}
-
-	private Path key() {
-		return this.folder.resolve("server.key");
-	}
-
-	private Path store(String alias) {
-		return this.folder.resolve(alias + ".p12");
-	}
-
-	private void writeKey() {
-		try (InputStream input = Files.newInputStream(store("server"))) {
+		Path file = folder.resolve("server.p12");
+		keytool("-genkeypair", "-keyalg", "RSA", "-dname", "CN=localhost", "-ext", "san=dns:localhost", "-ext",
+				"bc:c=ca:true", "-alias", ALIAS, "-keystore", file.toString(), "-storetype", "PKCS12", "-storepass",
+				PASSWORD);
+		try (InputStream input = Files.newInputStream(file)) {
 			KeyStore store = KeyStore.getInstance("PKCS12");
 			store.load(input, PASSWORD.toCharArray());
-			byte[] encoded = store.getKey("server", PASSWORD.toCharArray()).getEncoded();
-			String text = Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII)).encodeToString(encoded);
+			write(authority(), "CERTIFICATE", store.getCertificate(ALIAS).getEncoded());
 			// The server refuses a key that others can read
 			Files.createFile(key(), PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-			Files.writeString(key(), "-----BEGIN PRIVATE KEY-----\n" + text + "\n-----END PRIVATE KEY-----\n");
+			write(key(), "PRIVATE KEY", store.getKey(ALIAS, PASSWORD.toCharArray()).getEncoded());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -102,12 +70,33 @@ public final class Certificates {
 		}
 	}
 
-	private void keytool(String alias, String... arguments) {
+	/**
+	 * The settings with which a server offers TLS.
+	 */
+	public String[] serverSettings() {
+		return new String[] { "ssl=on", "ssl_cert_file=" + authority(), "ssl_key_file=" + key() };
+	}
+
+	/**
+	 * The certificate of the authority, for clients.
+	 */
+	public Path authority() {
+		return this.folder.resolve("server.crt");
+	}
+
+	private Path key() {
+		return this.folder.resolve("server.key");
+	}
+
+	private static void write(Path file, String type, byte[] encoded) throws IOException {
+		String text = Base64.getMimeEncoder(64, "\n".getBytes(StandardCharsets.US_ASCII)).encodeToString(encoded);
+		Files.writeString(file, "-----BEGIN " + type + "-----\n" + text + "\n-----END " + type + "-----\n");
+	}
+
+	private void keytool(String... arguments) {
 		List<String> command = new ArrayList<>();
 		command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
 		command.addAll(List.of(arguments));
-		command.addAll(List.of("-alias", alias, "-keystore", store(alias).toString(), "-storetype", "PKCS12",
-				"-storepass", PASSWORD));
 		try {
 			ClassPathProcess process = ClassPathProcess.run(command, this.folder, Duration.ofSeconds(60));
 			Assert.state(process.status() == 0, () -> command + " failed: " + process.output());
