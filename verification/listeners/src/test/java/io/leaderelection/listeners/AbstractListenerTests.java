@@ -84,6 +84,13 @@ abstract class AbstractListenerTests {
 	abstract @Nullable Object container(ConfigurableApplicationContext node);
 
 	/**
+	 * Return whether a container processes no further message.
+	 */
+	boolean isStopping(SmartLifecycle container) {
+		return !container.isRunning();
+	}
+
+	/**
 	 * Have the broker create a queue, unless it does so by itself.
 	 */
 	void create(String name) {
@@ -125,7 +132,8 @@ abstract class AbstractListenerTests {
 		// Until then, the client has received the next message in advance
 		this.deliveries.await("first has copied copy");
 		elector(first).resign();
-		Awaitility.await().until(() -> !elector(first).isLeader());
+		Object container = AopProxyUtils.getSingletonTarget(container(first));
+		Awaitility.await().until(() -> isStopping((SmartLifecycle) container));
 		this.deliveries.release();
 		this.deliveries.await("second leads");
 		send(second, this.queue, "last");

@@ -26,8 +26,10 @@ import org.junit.jupiter.api.Tag;
 import org.springframework.amqp.core.Queue;
 import org.springframework.amqp.rabbit.annotation.RabbitListener;
 import org.springframework.amqp.rabbit.core.RabbitTemplate;
+import org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer;
 import org.springframework.amqp.rabbit.listener.RabbitListenerEndpointRegistry;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 
 /**
  * Tests of {@code @RabbitListener}, on the RabbitMQ that is installed.
@@ -66,6 +68,11 @@ class RabbitListenerTests extends AbstractListenerTests {
 	@Override
 	@Nullable Object container(ConfigurableApplicationContext node) {
 		return node.getBean(RabbitListenerEndpointRegistry.class).getListenerContainer("orders");
+	}
+
+	@Override
+	boolean isStopping(SmartLifecycle container) {
+		return !((AbstractMessageListenerContainer) container).isActive();
 	}
 
 	/** The listener. */
