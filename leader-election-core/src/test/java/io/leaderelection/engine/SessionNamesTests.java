@@ -63,6 +63,21 @@ class SessionNamesTests {
 	}
 
 	@Test
+	void replacedIdIsKeptWholeIfItsHashFits() {
+		String id = "x".repeat(30);
+		assertThat(this.names.visibleId("ü" + id)).hasSize(39).startsWith("_" + id + "~");
+	}
+
+	/**
+	 * The name is a contract between versions.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "abcdefghijklmnopqrst, abcdefghijklmnopqrst", "abcdefghijklmnopqrstu, abcdef~ijklmnopqrstu" })
+	void longNameOfAnElectionIsShortened(String election, String visible) {
+		assertThat(new SessionNames(election).of("node")).isEqualTo("leader-election " + visible + " node");
+	}
+
+	@Test
 	void idsThatDifferWhereTheyAreShortenedOrReplacedAreNotTheSame() {
 		String id = "orders-api-worker-%d.orders-api.production.svc.cluster.local";
 		assertThat(this.names.isSame(id.formatted(0), id.formatted(1))).isFalse();

@@ -216,12 +216,14 @@ class FireTimesTests {
 		assertThat(times.newest(utc("2026-04-30T12:00"), utc("2026-05-03T12:00"), 10)).containsExactly(
 				utc("2026-05-01T02:00"), utc("2026-05-02T02:00"), utc("2026-05-02T14:00"), utc("2026-05-03T02:00"));
 		assertThat(times.expression()).isEqualTo("0 0 2 * * * | 0 0 14 * * SAT | 0 0 2 1 * *");
+		assertThat(times.zone()).isEqualTo("Z | Z | Z");
 	}
 
 	@Test
 	void disabledJobIsNeverDue() {
 		FireTimes none = new FireTimes(List.of());
 		assertThat(none.expression()).isEqualTo("-");
+		assertThat(none.zone()).isEqualTo("-");
 		assertThat(DueFires.of(none, ALL, Instant.EPOCH, utc("2026-05-03T12:00")).fire()).isNull();
 	}
 
