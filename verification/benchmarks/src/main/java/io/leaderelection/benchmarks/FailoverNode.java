@@ -19,8 +19,6 @@ package io.leaderelection.benchmarks;
 import java.util.concurrent.locks.LockSupport;
 
 import io.leaderelection.LeaderElector;
-import io.leaderelection.LeadershipGrantedEvent;
-import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.benchmarks.NodeProcess.Report;
 import io.leaderelection.testsupport.Daemon;
@@ -32,7 +30,6 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.event.EventListener;
 import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -102,16 +99,6 @@ public class FailoverNode {
 		@Scheduled(fixedRate = 50)
 		void work() {
 			this.runs = this.runs + 1;
-		}
-
-		@EventListener
-		void granted(LeadershipGrantedEvent event) {
-			report(Report.GRANTED, System.nanoTime());
-		}
-
-		@EventListener
-		void revoked(LeadershipRevokedEvent event) {
-			report(Report.REVOKED, System.nanoTime());
 		}
 
 	}

@@ -132,12 +132,6 @@ final class NodeProcess implements AutoCloseable {
 		/** {@code isLeader()} has answered {@code true} for the first time. */
 		FIRST_TRUE,
 
-		/** A listener of the application has received the granted event. */
-		GRANTED,
-
-		/** A listener of the application has received the revoked event. */
-		REVOKED,
-
 		/** The last question that {@code isLeader()} answered with {@code true}. */
 		LAST_TRUE
 
