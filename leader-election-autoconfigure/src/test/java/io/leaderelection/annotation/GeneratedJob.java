@@ -67,6 +67,10 @@ public final class GeneratedJob {
 		return AnnotationDescription.Builder.ofType(type);
 	}
 
+	public static AnnotationDescription.Builder leaderOnly() {
+		return annotation(LeaderOnly.class);
+	}
+
 	@SafeVarargs
 	public final GeneratedJob inClassWith(Class<? extends Annotation>... annotations) {
 		this.ofClass = descriptions(annotations);

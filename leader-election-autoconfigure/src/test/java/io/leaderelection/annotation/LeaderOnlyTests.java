@@ -39,7 +39,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import jakarta.annotation.PostConstruct;
-import net.bytebuddy.description.annotation.AnnotationDescription;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -165,13 +164,16 @@ class LeaderOnlyTests {
 	static Stream<Arguments> electionIsThatOfTheAnnotation() {
 		return Stream.of(Arguments.argumentSet("none", job().with(LeaderOnly.class), "skipped"),
 				Arguments.argumentSet("none, rejecting",
-						job().with(leaderOnly().define("policy", NotLeaderPolicy.REJECT)), "rejected by default"),
-				Arguments.argumentSet("by its name", job().with(leaderOnly().define("value", "reports")), "ran"),
-				Arguments.argumentSet("property", job().with(leaderOnly().define("value", "${app.election}")), "ran"),
+						job().with(GeneratedJob.leaderOnly().define("policy", NotLeaderPolicy.REJECT)),
+						"rejected by default"),
+				Arguments.argumentSet("by its name", job().with(GeneratedJob.leaderOnly().define("value", "reports")),
+						"ran"),
+				Arguments.argumentSet("property",
+						job().with(GeneratedJob.leaderOnly().define("value", "${app.election}")), "ran"),
 				Arguments.argumentSet("default of a property",
-						job().with(leaderOnly().define("election", "${app.other:reports}")), "ran"),
-				Arguments.argumentSet("empty property", job().with(leaderOnly().define("value", "${app.other:}")),
-						"skipped"),
+						job().with(GeneratedJob.leaderOnly().define("election", "${app.other:reports}")), "ran"),
+				Arguments.argumentSet("empty property",
+						job().with(GeneratedJob.leaderOnly().define("value", "${app.other:}")), "skipped"),
 				Arguments.argumentSet("composed annotation", job().with(ReportsLeaderOnly.class), "ran"),
 				Arguments.argumentSet("composed annotation with another election",
 						job().with(GeneratedJob.annotation(ReportsLeaderOnly.class).define("election", "default")),
@@ -182,10 +184,6 @@ class LeaderOnlyTests {
 
 	private static GeneratedJob job() {
 		return new GeneratedJob().returning(String.class).doing(() -> "ran");
-	}
-
-	private static AnnotationDescription.Builder leaderOnly() {
-		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	private static String run(ApplicationContext context) {

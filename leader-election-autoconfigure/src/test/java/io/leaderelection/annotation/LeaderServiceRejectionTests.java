@@ -69,29 +69,29 @@ class LeaderServiceRejectionTests {
 						CREATE_IN_BEAN_METHOD),
 				rejected("final lifecycle method of a bean that is proxied already", ProxiedConfiguration.class,
 						finalMethod("proxied"), CREATE_IN_BEAN_METHOD),
-				rejected("policy REJECT", service(leaderOnly().define("policy", NotLeaderPolicy.REJECT)),
+				rejected("policy REJECT", service(GeneratedJob.leaderOnly().define("policy", NotLeaderPolicy.REJECT)),
 						"Bean 'bean' is started and stopped by leadership, but annotated with @LeaderOnly(policy = REJECT): there is no call to reject.",
 						"Remove 'policy'. To guard its methods, annotate them."),
-				rejected("runOnGrant", service(leaderOnly().define("runOnGrant", true)), runOnGrant("bean"),
-						REMOVE_RUN_ON_GRANT),
+				rejected("runOnGrant", service(GeneratedJob.leaderOnly().define("runOnGrant", true)),
+						runOnGrant("bean"), REMOVE_RUN_ON_GRANT),
 				rejected("runOnGrant by a factory method", ServiceOnGrantConfiguration.class, runOnGrant("onGrant"),
 						REMOVE_RUN_ON_GRANT),
 				rejected("runOnGrant with parameters",
-						service().taking(String.class).with(leaderOnly().define("runOnGrant", true)),
+						service().taking(String.class).with(GeneratedJob.leaderOnly().define("runOnGrant", true)),
 						"Method 'Generated.run(String)' runs when leadership is granted (runOnGrant), but has parameters: a run on grant has no arguments.",
 						"Move the leader work to a method without parameters, and annotate that method."),
 				rejected("scheduled method that is not guarded", service().with(LeaderOnlyOrderTests.hourly()),
 						"Bean 'bean' is started and stopped by leadership, but its @Scheduled method 'run' runs on every node.",
 						"Annotate the method with @LeaderOnly too, or move it to another bean."),
 				rejected("durable schedule of another election",
-						service().inClassWith(leaderOnly().define("value", "reports"))
+						service().inClassWith(GeneratedJob.leaderOnly().define("value", "reports"))
 							.with(GeneratedJob.annotation(DurableSchedule.class).define("cron", "0 0 2 * * *")),
 						"Bean 'bean' is started and stopped by the election 'reports', but its method 'run' has a durable schedule that names no election.",
 						"Set @DurableSchedule(election = ...)."),
 				rejected("product of a factory", ServiceFactory.class,
 						"Bean 'bean' of class 'Service' is @LeaderOnly, but is created by a FactoryBean: nothing would start it, since the container starts and stops the factory.",
 						"Create it in a @Bean method."),
-				rejected("unknown election", service(leaderOnly().define("value", "nowhere")),
+				rejected("unknown election", service(GeneratedJob.leaderOnly().define("value", "nowhere")),
 						"Bean 'bean' is guarded by @LeaderOnly for the election 'nowhere', which does not exist.",
 						"Use one of 'default', or configure the election with properties 'leader-election.elections.nowhere.*'."),
 				rejected("factory method of a bean that is no lifecycle", NoLifecycleConfiguration.class,
@@ -105,10 +105,6 @@ class LeaderServiceRejectionTests {
 
 	private static Class<?> service(AnnotationDescription.Builder annotation) {
 		return service().inClassWith(annotation).with();
-	}
-
-	private static AnnotationDescription.Builder leaderOnly() {
-		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	@ParameterizedTest(name = "{0}")

@@ -22,7 +22,6 @@ import java.util.stream.Stream;
 
 import io.leaderelection.annotation.GeneratedJob;
 import io.leaderelection.annotation.InvalidUsageException;
-import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.annotation.LeaderOnly.NotLeaderPolicy;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
@@ -61,20 +60,20 @@ class DurableScheduleRejectionTests {
 	static Stream<Arguments> applicationDoesNotStart() {
 		return Stream.of(notCron(job(durable()), "Use @DurableSchedule(cron"),
 				notCron(new GeneratedJob().overriding(Reports.class, "run").with(), "Use @DurableSchedule(cron"),
-				notCron(job(leaderOnly(), durable()), "or @Scheduled(cron"),
+				notCron(job(GeneratedJob.leaderOnly(), durable()), "or @Scheduled(cron"),
 				notCron(job(durable(), scheduled().define("fixedRate", 1000L)), "or @Scheduled(cron"),
 				notCron(job(durable(), scheduled().define("fixedDelayString", "1s")), "or @Scheduled(cron"),
 				notCron(job(nightly(), scheduled().define("fixedDelay", 1000L)), "or @Scheduled(cron"),
-				rejected(job(leaderOnly(), nightly().define("election", "reports")),
+				rejected(job(GeneratedJob.leaderOnly(), nightly().define("election", "reports")),
 						"names its election, although @LeaderOnly does", "Remove one"),
 				rejected(nightly().define("attempts", 0), "attempts = 0", "at least 1"),
 				rejected(new GeneratedJob().taking(String.class).with(nightly()), "has parameters",
 						"FireTime.current()"),
-				rejected(job(leaderOnly().define("runOnGrant", true), nightly()), "also runs on every grant",
-						"Remove runOnGrant"),
+				rejected(job(GeneratedJob.leaderOnly().define("runOnGrant", true), nightly()),
+						"also runs on every grant", "Remove runOnGrant"),
 				rejected(
 						new GeneratedJob().returning(int.class)
-							.with(leaderOnly().define("policy", NotLeaderPolicy.REJECT), nightly()),
+							.with(GeneratedJob.leaderOnly().define("policy", NotLeaderPolicy.REJECT), nightly()),
 						"returns int", "Return void"),
 				rejectedResult(Mono.class, nightly(), "claim = BEFORE"),
 				rejectedResult(CompletableFuture.class, nightly(), "claim = BEFORE"),
@@ -136,7 +135,7 @@ class DurableScheduleRejectionTests {
 	void sameNameInAnotherElection() {
 		this.contextRunner.withPropertyValues("leader-election.elections.reports.candidate=true")
 			.withBean(this.named)
-			.withBean(job(leaderOnly().define("value", "reports"), nightly().define("name", "report")))
+			.withBean(job(GeneratedJob.leaderOnly().define("value", "reports"), nightly().define("name", "report")))
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
@@ -169,10 +168,6 @@ class DurableScheduleRejectionTests {
 
 	private static AnnotationDescription.Builder durable() {
 		return GeneratedJob.annotation(DurableSchedule.class);
-	}
-
-	private static AnnotationDescription.Builder leaderOnly() {
-		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	private static AnnotationDescription.Builder scheduled() {

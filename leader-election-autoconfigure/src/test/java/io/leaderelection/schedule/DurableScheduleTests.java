@@ -405,11 +405,11 @@ class DurableScheduleTests {
 			.withPropertyValues("leader-election.elections.reports.candidate=true",
 					"leader-election.elections.other.candidate=true")
 			.withUserConfiguration(
-					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+					new GeneratedJob().inClassWith(GeneratedJob.leaderOnly().define("value", "reports"))
 						.with(nightly().define("name", "class")),
-					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+					new GeneratedJob().inClassWith(GeneratedJob.leaderOnly().define("value", "reports"))
 						.with(nightly().define("name", "own").define("election", "other")),
-					new GeneratedJob().inClassWith(leaderOnly().define("value", "reports"))
+					new GeneratedJob().inClassWith(GeneratedJob.leaderOnly().define("value", "reports"))
 						.with(Composed.class, LeaderOnly.class))
 			.run((context) -> assertThat(context.getBean(DurableSchedules.class).jobs())
 				.extracting(DurableJob::name, DurableJob::election)
@@ -647,10 +647,6 @@ class DurableScheduleTests {
 
 	private static <T> @Nullable T runGenerated(ApplicationContext context) {
 		return ReflectionTestUtils.invokeMethod(context.getBean("job"), "run");
-	}
-
-	private static AnnotationDescription.Builder leaderOnly() {
-		return GeneratedJob.annotation(LeaderOnly.class);
 	}
 
 	private static AnnotationDescription.Builder nightly() {
