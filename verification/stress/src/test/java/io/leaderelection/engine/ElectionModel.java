@@ -99,7 +99,7 @@ public final class ElectionModel {
 		WORK_AND_HAND_OVER(Mistake.DRAIN_BEFORE_HAND_OVER, () -> new WorkAndHandOver().run()),
 
 		/** Two stops and a start. */
-		STOP_AND_START(Mistake.LOCK_NOT_REENTRANT, () -> new StopAndStart().run());
+		STOP_AND_START(Mistake.LOCK_GIVEN_UP, () -> new StopAndStart().run());
 
 		private final Mistake mistake;
 
@@ -238,6 +238,7 @@ public final class ElectionModel {
 			stops.add(this.election.stop());
 			List<CompletableFuture<?>> starts = new ArrayList<>();
 			runAll(this::endIfStopping, () -> starts.add(this.election.start()));
+			check(!starts.get(0).isDone(), "a start is not answered by the stop before it");
 			stops.add(this.election.stop());
 			endIfStopping();
 			check(this.election.state().position() instanceof Stopped, "the election has stopped");

@@ -50,8 +50,8 @@ public enum Mistake {
 	/** What is read before the lock, may have changed when it is held. */
 	STATE_BEFORE_LOCK,
 
-	/** The end of an inner action under the lock ends the outer one. */
-	LOCK_NOT_REENTRANT,
+	/** The end of an inner action under the lock lets other threads in. */
+	LOCK_GIVEN_UP,
 
 	// In the gate
 

@@ -143,12 +143,17 @@ final class MistakenParts {
 	}
 
 	static Lock lock() {
-		return (MISTAKE != Mistake.LOCK_NOT_REENTRANT) ? new ReentrantLock() : new ReentrantLock() {
+		return (MISTAKE != Mistake.LOCK_GIVEN_UP) ? new ReentrantLock() : new ReentrantLock() {
 
 			@Override
 			public void unlock() {
+				super.unlock();
+				int held = getHoldCount();
 				while (isHeldByCurrentThread()) {
 					super.unlock();
+				}
+				for (int i = 0; i < held; i++) {
+					lock();
 				}
 			}
 

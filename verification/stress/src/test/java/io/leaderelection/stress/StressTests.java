@@ -80,7 +80,7 @@ class StressTests {
 
 	@ParameterizedTest
 	@Tag("ring3")
-	@EnumSource(mode = Mode.EXCLUDE, names = { "NONE", "STATE_BEFORE_LOCK", "LOCK_NOT_REENTRANT" })
+	@EnumSource(mode = Mode.EXCLUDE, names = { "NONE", "STATE_BEFORE_LOCK", "LOCK_GIVEN_UP" })
 	void mistakeIsFound(Mistake mistake) throws Exception {
 		List<String> tests = new ArrayList<>(mistake.tests());
 		for (int attempt = 1; attempt <= ATTEMPTS && !tests.isEmpty(); attempt++) {
