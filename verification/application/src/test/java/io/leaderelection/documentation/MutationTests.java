@@ -87,7 +87,8 @@ class MutationTests {
 						target.resolve("classes").toString(), "--sourceDirs",
 						target.resolveSibling("src/main/java").toString(), "--targetClasses",
 						classes + "," + classes.replace(",", "$*,") + "$*", "--targetTests", tests, "--reportDir",
-						directory.toString(), "--outputFormats", "XML", "--timestampedReports=false"),
+						directory.toString(), "--outputFormats", "XML", "--timestampedReports=false",
+						"--timeoutConst", "30000"),
 				directory, LIMIT);
 		assertThat(changed.status()).as(changed.output()).isZero();
 		Map<String, List<Mutation>> mutations = new TreeMap<>(

@@ -96,6 +96,9 @@ public enum Mistake {
 					if (late || !this.leadership.isCurrent() || this.leadership.isInterrupted()) {
 					""", """
 					late = !this.leadership.isCurrent() || this.leadership.isInterrupted();
+					for (int i = 0; i < 100; i++) {
+						Thread.onSpinWait();
+					}
 					synchronized (this.root) {
 						this.cancellation = cancellation;
 					}

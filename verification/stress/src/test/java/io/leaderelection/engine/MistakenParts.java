@@ -86,7 +86,9 @@ final class MistakenParts {
 
 				@Override
 				public ElectionState state() {
-					return super.state().at(super.state().position());
+					ElectionState first = super.state();
+					StressElections.spin();
+					return first.at(super.state().position());
 				}
 
 			};
