@@ -46,6 +46,9 @@ public final class BenchmarkServer implements AutoCloseable {
 			WHERE locktype = 'advisory' AND objsubid = 1 AND held.granted AND NOT waiting.granted
 			  AND (SELECT count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) = ?""";
 
+	/** Of the times in {@code /proc}. */
+	private static final double MILLISECONDS_IN_TICK = 10;
+
 	private final PostgreSqlServer server;
 
 	private final SingleConnectionDataSource connection;
@@ -101,6 +104,29 @@ public final class BenchmarkServer implements AutoCloseable {
 	 */
 	public JdbcTemplate jdbc() {
 		return this.jdbc;
+	}
+
+	/**
+	 * Return the processor time of all processes of the server in milliseconds, those
+	 * that have ended included, but for the one of this connection. Needs {@code /proc}.
+	 */
+	double processorTime() {
+		long own = Objects.requireNonNull(this.jdbc.queryForObject("SELECT pg_backend_pid()", Long.class));
+		long server = Objects.requireNonNull(this.jdbc
+			.queryForObject("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::bigint", Long.class));
+		long ticks = Stream
+			.concat(Stream.of(server),
+					ProcessHandle.of(server).stream().flatMap(ProcessHandle::children).map(ProcessHandle::pid))
+			.filter((process) -> process != own)
+			.mapToLong(BenchmarkServer::ticks)
+			.sum();
+		return ticks * MILLISECONDS_IN_TICK;
+	}
+
+	/** Of a process and of its children that have ended. */
+	private static long ticks(long process) {
+		String[] stat = Machine.read(process, "stat").replaceFirst("^.*\\) ", "").split(" ");
+		return (stat.length > 14) ? Stream.of(stat).skip(11).limit(4).mapToLong(Long::parseLong).sum() : 0;
 	}
 
 	/**

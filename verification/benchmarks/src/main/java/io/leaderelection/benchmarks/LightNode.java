@@ -38,7 +38,7 @@ import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.CountedConnection;
 
 /**
- * A node in this JVM, without an application. Counts its requests to the database and its
+ * A node in this JVM, without an application. Counts the text that it sends and its
  * terms.
  */
 final class LightNode implements AutoCloseable {
@@ -49,7 +49,9 @@ final class LightNode implements AutoCloseable {
 
 	private static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(1);
 
-	private final LongAdder requests = new LongAdder();
+	private final LongAdder messages = new LongAdder();
+
+	private final LongAdder characters = new LongAdder();
 
 	private final LongAdder grants = new LongAdder();
 
@@ -93,11 +95,15 @@ final class LightNode implements AutoCloseable {
 	}
 
 	private ConnectionSource source(String url) {
-		return (settings) -> CountedConnection.of(DriverManager.getConnection(url, settings), this.requests);
+		return (settings) -> CountedConnection.of(DriverManager.getConnection(url, settings), this.messages,
+				this.characters);
 	}
 
-	long requests() {
-		return this.requests.sum();
+	/**
+	 * Return how many characters of SQL this node has sent.
+	 */
+	long characters() {
+		return this.characters.sum();
 	}
 
 	/**

@@ -17,7 +17,9 @@
 package io.leaderelection.benchmarks;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
@@ -52,6 +54,21 @@ public final class Machine {
 		}
 		catch (IOException ex) {
 			return "?";
+		}
+	}
+
+	/**
+	 * Return what {@code /proc} says of a process, nothing if it has ended.
+	 */
+	static String read(long process, String file) {
+		try {
+			return Files.readString(Path.of("/proc", String.valueOf(process), file));
+		}
+		catch (NoSuchFileException ex) {
+			return "";
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
 		}
 	}
 

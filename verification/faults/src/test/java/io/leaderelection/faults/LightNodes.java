@@ -250,7 +250,7 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	private Connection counted(Connection connection) {
-		return CountedConnection.of(connection, this.statements);
+		return CountedConnection.of(connection, this.statements, new LongAdder());
 	}
 
 	History history() {

@@ -17,32 +17,67 @@
 package io.leaderelection.testsupport;
 
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.Statement;
 import java.util.concurrent.atomic.LongAdder;
 
+import org.jspecify.annotations.Nullable;
+
 /**
- * A connection of a node whose messages are counted, for each of which a statement is
- * created.
+ * A connection of a node whose messages are counted, with their characters.
  */
 public final class CountedConnection {
 
 	private CountedConnection() {
 	}
 
-	public static Connection of(Connection connection, LongAdder statements) {
-		return (Connection) Proxy.newProxyInstance(CountedConnection.class.getClassLoader(),
-				new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("createStatement")) {
-						statements.increment();
-					}
-					try {
-						return method.invoke(connection, arguments);
-					}
-					catch (InvocationTargetException ex) {
-						throw ex.getTargetException();
-					}
-				});
+	/**
+	 * Return a connection that counts.
+	 * @param connection the connection that it passes calls to
+	 * @param messages the number of messages, for each of which a statement is created
+	 * @param characters the number of characters of their statements
+	 */
+	public static Connection of(Connection connection, LongAdder messages, LongAdder characters) {
+		return proxy(Connection.class, connection, (method, arguments, result) -> {
+			if (!method.getName().equals("createStatement")) {
+				return result;
+			}
+			messages.increment();
+			return proxy(Statement.class, (Statement) result, (executed, texts, answer) -> {
+				if (executed.getName().startsWith("execute")) {
+					characters.add(((String) texts[0]).length());
+				}
+				return answer;
+			});
+		});
+	}
+
+	private static <T> T proxy(Class<T> type, T target, Listener listener) {
+		return type
+			.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type }, (proxy, method, arguments) -> {
+				try {
+					return listener.returned(method, arguments, method.invoke(target, arguments));
+				}
+				catch (InvocationTargetException ex) {
+					throw ex.getTargetException();
+				}
+			}));
+	}
+
+	/**
+	 * Listens to calls.
+	 */
+	@FunctionalInterface
+	private interface Listener {
+
+		/**
+		 * A method has returned.
+		 * @return what to return instead
+		 */
+		@Nullable Object returned(Method method, Object[] arguments, @Nullable Object result);
+
 	}
 
 }
