@@ -316,13 +316,12 @@ Wait(n) ==
             /\ UNCHANGED xid
   /\ UNCHANGED <<main, durable, granted, tx, crashes>>
 
-\* Then looks whether the predecessor holds the main key: it has not ended before the baseline
-\* was read, and nobody else has won since.  Otherwise there is no baseline.  The key of its
-\* term is not enough, since a session that ends may free it after the main key.
+\* Then looks whether the key of the term of the predecessor is held: it has not ended before
+\* the baseline was read, and since nobody issues a term while that key is held, no later term
+\* has begun.  Otherwise there is no baseline.
 LookAtPredecessor(n) ==
   /\ node[n].call = "based" /\ IsOpen(n)
-  /\ LET isLast == \E o \in Others(n) :
-           session[o].key = node[n].pred /\ node[n].pred # 0 /\ (main = o \/ Is("TERM_KEY_LOOKED_AT"))
+  /\ LET isLast == node[n].pred # 0 /\ \E o \in Others(n) : session[o].key = node[n].pred
      IN node' = [node EXCEPT ![n].call = IF Is("BASELINE_AFTER_LOOK") /\ isLast THEN "seen" ELSE "waiting",
           ![n].pred = IF isLast THEN @ ELSE 0, ![n].changed = IF isLast THEN @ ELSE {}]
   /\ UNCHANGED <<session, main, xid, durable, granted, tx, crashes>>
@@ -349,20 +348,31 @@ TakeMain(n) ==
        ![n].clear = Is("BARRIER_BEFORE_LOOK") /\ ~IsFenceShared]
   /\ UNCHANGED <<session, xid, durable, granted, tx, crashes>>
 
-\* Look once at the locks of others, then assign the term, then take its key
+NoEarlierTerm(n) == \A o \in Others(n) : session[o].key = 0
+
+\* Look at the locks of others.  If no key of an earlier term is held, assign the term, then
+\* take its key
 TakeTermKey(n) ==
   /\ node[n].call = "won" /\ IsOpen(n)
+  /\ NoEarlierTerm(n) \/ Is("TERM_DESPITE_EARLIER_KEY") \/ Is("NO_WAIT_FOR_EARLIER_TERMS")
   /\ LET term == IF Is("TERM_BEFORE_LOCK") THEN node[n].term ELSE xid + 1
-         noEarlierTerm == \A o \in Others(n) : session[o].key = 0
      IN
        /\ session' = [session EXCEPT ![n].key = term, ![n].term = IF Causes THEN term ELSE 0]
        /\ xid' = IF Is("TERM_BEFORE_LOCK") THEN xid ELSE term
        /\ node' = IF ~node[n].connected THEN [node EXCEPT ![n].call = "keyed"]
                   ELSE [node EXCEPT ![n].call = "keyed", ![n].term = term,
             ![n].clean = Clocks /\ \E o \in Others(n) : session[o].marker,
-            ![n].clear = IF Is("BARRIER_BEFORE_LOOK") THEN @ /\ noEarlierTerm
-                         ELSE noEarlierTerm \/ Is("NO_WAIT_FOR_EARLIER_TERMS")]
+            ![n].clear = IF Is("BARRIER_BEFORE_LOOK") THEN @ /\ NoEarlierTerm(n)
+                         ELSE NoEarlierTerm(n) \/ Is("NO_WAIT_FOR_EARLIER_TERMS")]
   /\ UNCHANGED <<main, durable, granted, tx, crashes>>
+
+\* A session that ends may free the main key before that of its term.  If the winner has waited
+\* for that for some time, it gives the main key back.
+GiveBack(n) ==
+  /\ node[n].call = "won" /\ IsOpen(n) /\ ~NoEarlierTerm(n)
+  /\ main' = None
+  /\ node' = [node EXCEPT ![n].call = "idle", ![n].pred = 0, ![n].changed = {}, ![n].clear = FALSE]
+  /\ UNCHANGED <<session, xid, durable, granted, tx, crashes>>
 
 \* The pid of the predecessor is gone, so that its end is counted, and the counters have not
 \* changed: its client has ended it
@@ -370,7 +380,7 @@ IsAbandoned(n) ==
   /\ node[n].pred # 0 /\ node[n].changed \intersect Compared = {}
   /\ (\A o \in Nodes : session[o].term # node[n].pred) \/ Is("COUNTED_TOO_EARLY")
 
-\* Compare the counters.  If no earlier term was left, try the fence key; it may also be shared
+\* Compare the counters.  Then try the fence key; it may also be shared
 \* by a transaction that is not modelled.  The commit makes the term durable.  The client reads
 \* the reply.
 Elect(n) ==
@@ -615,7 +625,7 @@ Step(n) ==
   \/ FreeMain(n) \/ FreeTermKey(n) \/ FreeMarker(n) \/ Count(n)
   \/ Lose(n) \/ NodeCrashes(n)
   \/ Open(n) \/ Wait(n) \/ LookAtPredecessor(n) \/ ReadBaselineLate(n) \/ WaitTimesOut(n)
-  \/ TakeMain(n) \/ TakeTermKey(n) \/ Elect(n)
+  \/ TakeMain(n) \/ TakeTermKey(n) \/ GiveBack(n) \/ Elect(n)
   \/ AwaitEarlierTerms(n) \/ PassBarrier(n) \/ BarrierTimesOut(n) \/ StartConfirmation(n) \/ Confirm(n)
   \/ Grant(n) \/ RepeatConfirmation(n) \/ Extend(n)
   \/ LookForWork(n) \/ CountWork(n) \/ CheckWork(n) \/ EndWork(n)

@@ -26,7 +26,8 @@ Quiet == UNCHANGED <<frozen, faults>> /\ Observe
 \* No node freezes in this step
 Unfrozen == UNCHANGED frozen /\ Observe
 
-\* What the server does by itself
+\* What the server does by itself.  A winner does not give the main key back: it does so when time
+\* has passed, which is after the server has freed the key of the earlier term
 ServerStep(n) ==
   \/ ServerEndsSilentSession(n) /\ Quiet
   \/ ServerEndsClosedSession(n) /\ Quiet

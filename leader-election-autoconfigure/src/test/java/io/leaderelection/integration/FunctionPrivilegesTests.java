@@ -154,7 +154,7 @@ class FunctionPrivilegesTests {
 		ElectionKeys keys = ElectionKeys.derive("test", id);
 		StoreSession leased = open(sessions("table", id, keys, "leased"));
 		acquire(leased, Won.class);
-		leased.confirm();
+		leased.confirm(true);
 		StoreSession locked = openSession(sessions("advisory-lock", id, keys, "locked"));
 		assertThatExceptionOfType(SessionException.class).isThrownBy(locked::becomeCandidate)
 			.withMessageContaining("Node 'leased' leads this election with leader-election.store=table");
@@ -175,7 +175,7 @@ class FunctionPrivilegesTests {
 		String id = UUID.randomUUID().toString();
 		StoreSession session = open(sessions("table", id, ElectionKeys.derive("test", id), "first"));
 		acquire(session, Won.class);
-		session.confirm();
+		session.confirm(true);
 		assertThat(session.candidates()).extracting(Candidate::nodeId).containsExactly("first");
 	}
 
@@ -259,14 +259,14 @@ class FunctionPrivilegesTests {
 			first.release(true);
 			acquire(second, Won.class);
 			for (int i = 0; i < 5; i++) {
-				second.confirm();
+				second.confirm(true);
 				assertThat(second.passBarrier(Duration.ofMillis(1)))
 					.startsWith("the transaction of the session with pid")
 					.contains("its name requires EXECUTE on pg_stat_get_activity");
 			}
 			transaction.rollback();
 			assertThat(second.passBarrier(Duration.ofSeconds(1))).isNull();
-			second.confirm();
+			second.confirm(true);
 		}
 		assertThat(this.server.log().substring(logged).lines().filter((line) -> line.contains("pg_stat_get_activity")))
 			.hasSizeLessThan(3);
@@ -313,12 +313,16 @@ class FunctionPrivilegesTests {
 			transaction.setAutoCommit(false);
 			StoreSession first = open(opened);
 			Term term = ((Won) acquire(first, Won.class)).term();
-			first.confirm();
+			first.confirm(true);
+			first.confirm(false);
 			first.candidates();
 			assertThat(first.passBarrier(Duration.ofMillis(1))).isNull();
 			StoreSession second = open(sessions(store, id, keys, "second"));
 			second.acquire(Duration.ofMillis(1));
 			second.observe();
+			// Only a wait that ends after some time says whether the term has ended
+			second.acquire(Duration.ofMillis(800));
+			second.acquire(Duration.ofMillis(800));
 			opened.requestResignation(term, "test", Duration.ofMillis(1));
 			if (opened.canWatch()) {
 				opened.watch(false);

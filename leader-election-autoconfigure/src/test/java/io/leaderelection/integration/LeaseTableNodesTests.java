@@ -203,7 +203,7 @@ class LeaseTableNodesTests {
 		try {
 			Awaitility.await()
 				.untilAsserted(() -> assertThat(output)
-					.containsOnlyOnce("Node 'earlier' uses protocol 1 of leader election, but this node uses 2"));
+					.containsOnlyOnce("Node 'earlier' uses protocol 1 of leader election, but this node uses 3"));
 			assertThat(node.leads()).isTrue();
 		}
 		finally {

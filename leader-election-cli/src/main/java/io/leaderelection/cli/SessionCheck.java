@@ -125,7 +125,7 @@ final class SessionCheck {
 		this.report.ok("lock", "acquired in term " + won.term());
 		long[] roundTrips = measure(() -> Rows.number(connection, "SELECT 1"));
 		this.report.ok("round trip", Milliseconds.summary(roundTrips));
-		long[] confirmations = measure(session::confirm);
+		long[] confirmations = measure(() -> session.confirm(false));
 		this.report.ok("confirmation", Milliseconds.summary(confirmations));
 		long slow = Milliseconds.percentile(confirmations, 99);
 		if (slow > this.options.lease().toNanos() / 10) {
@@ -135,7 +135,7 @@ final class SessionCheck {
 		long pid = Rows.number(connection, holder());
 		long counted = Rows.number(connection, FATAL);
 		long silent = System.nanoTime();
-		session.confirm();
+		session.confirm(true);
 		silence(silent, awaitEnd(connection, pid, silent));
 		return takeover(String.valueOf(session.takeover()), isCounted(connection, counted));
 	}

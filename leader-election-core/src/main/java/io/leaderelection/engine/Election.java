@@ -149,7 +149,7 @@ class Election implements ElectionEffects.Owner {
 
 	@Override
 	public boolean admitsWork(TermLeadership leadership) {
-		return this.state.granted(leadership) instanceof Leading leading && isTrusted(leading);
+		return this.state.granted(leadership) instanceof Leading && isTrusted(leadership);
 	}
 
 	/**
@@ -157,7 +157,8 @@ class Election implements ElectionEffects.Owner {
 	 * work.
 	 */
 	@Nullable TermLeadership leadership() {
-		return (this.state.position() instanceof Leading leading && isTrusted(leading)) ? leading.leadership() : null;
+		return (this.state.position() instanceof Leading leading && isTrusted(leading.leadership()))
+				? leading.leadership() : null;
 	}
 
 	/**
@@ -169,7 +170,7 @@ class Election implements ElectionEffects.Owner {
 
 	@Nullable Holder leader(ElectionState known) {
 		Granted granted = known.granted();
-		if (granted != null && isTrusted(granted)) {
+		if (granted != null && isTrusted(granted.leadership())) {
 			return own(granted.leadership());
 		}
 		return known.view().leader();
@@ -184,12 +185,7 @@ class Election implements ElectionEffects.Owner {
 	}
 
 	boolean isTrusted(TermLeadership leadership) {
-		Granted granted = this.state.granted(leadership);
-		return granted != null && isTrusted(granted);
-	}
-
-	private boolean isTrusted(Granted granted) {
-		return granted.trustRemaining(this.platform.nanoTime()) > 0;
+		return this.state.granted(leadership) != null && leadership.trustRemaining(this.platform.nanoTime()) > 0;
 	}
 
 	/**
@@ -428,8 +424,8 @@ class Election implements ElectionEffects.Owner {
 	}
 
 	/**
-	 * Hand a term over, unless it has ended, and suspend the candidacy for some time if
-	 * there are other candidates. Does not wait.
+	 * Hand a term over, unless it has ended, and suspend the candidacy for some time, at
+	 * most until no other node can lead. Does not wait.
 	 */
 	void suspendCandidacy(Suspension cause, Leadership leadership, Duration time) {
 		CompletableFuture<Boolean> completion = resignation();

@@ -98,7 +98,7 @@ record ElectionState(Position position, @Nullable Long stopBy, Map<Suspension, L
 	 */
 	@Nullable ForeignHolder blockingHolder() {
 		ForeignHolder foreign = this.view.foreign();
-		return (foreign != null && foreign.blocking()) ? foreign : null;
+		return (foreign != null && foreign.isBlocking()) ? foreign : null;
 	}
 
 	boolean isStopping() {

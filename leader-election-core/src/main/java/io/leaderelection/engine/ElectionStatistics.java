@@ -191,7 +191,8 @@ public final class ElectionStatistics {
 		if (granted == null) {
 			return this.ledBefore;
 		}
-		long end = (granted.trustedUntil() - now > 0) ? now : granted.trustedUntil();
+		long trusted = granted.leadership().trustedUntil();
+		long end = (trusted - now > 0) ? now : trusted;
 		return this.ledBefore + end - this.ledSince;
 	}
 

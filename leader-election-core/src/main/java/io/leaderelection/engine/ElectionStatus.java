@@ -109,7 +109,7 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 		long now = election.nanoTime();
 		ElectionSettings settings = election.settings();
 		Granted granted = state.granted();
-		long remaining = (granted != null) ? Math.max(0, granted.trustRemaining(now)) : 0;
+		long remaining = (granted != null) ? granted.leadership().trustRemaining(now) : 0;
 		TermLeadership leadership = (granted != null && remaining > 0) ? granted.leadership() : null;
 		Role role = (state.position() instanceof Stopped) ? Role.STOPPED
 				: (state.position() instanceof Elected) ? Role.ELECTED : (leadership != null)
@@ -154,7 +154,8 @@ public record ElectionStatus(String election, Role role, String nodeId, @Nullabl
 	}
 
 	private static boolean isUnusable(ElectionState state) {
-		return state.blockingHolder() != null
+		ForeignHolder holder = state.view().foreign();
+		return (holder != null && holder.kind() == ForeignHolder.Kind.BLOCKING)
 				|| (state.contact().problem() != null && state.contact().problem().unusable());
 	}
 

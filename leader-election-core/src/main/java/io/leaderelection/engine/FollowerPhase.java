@@ -212,10 +212,7 @@ final class FollowerPhase {
 			if (this.watches) {
 				return false;
 			}
-			View view = follow(opened, opened.ask(StoreSession::observe));
-			if (yields && (view.leader() != null || view.foreign() != null || view.candidates().isEmpty())) {
-				this.election.resumeCandidacy(Suspension.RESIGNED);
-			}
+			follow(opened, opened.ask(StoreSession::observe));
 			long interval = yields ? YIELD_INTERVAL : this.timings.observeInterval().toNanos();
 			// The store ends the silent session of a candidate, also while it is
 			// suspended
@@ -255,7 +252,23 @@ final class FollowerPhase {
 			logOf(leader).info("Following " + who);
 		}
 		this.contact.observed(view, known.foreign());
+		resume(view);
 		return view;
+	}
+
+	/**
+	 * Resume a candidacy that was suspended so that another node leads, if one does or
+	 * none can.
+	 */
+	private void resume(View view) {
+		boolean alone = view.leader() == null && view.candidates().isEmpty();
+		if (this.election.isSuspended(Suspension.RESIGNED)
+				&& (alone || view.leader() != null || view.foreign() != null)) {
+			this.election.resumeCandidacy(Suspension.RESIGNED);
+		}
+		if (this.election.isSuspended(Suspension.SERVICES_FAILED) && alone) {
+			this.election.resumeCandidacy(Suspension.SERVICES_FAILED);
+		}
 	}
 
 	/**

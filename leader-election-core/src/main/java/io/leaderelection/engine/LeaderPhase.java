@@ -24,11 +24,13 @@ import java.util.function.BooleanSupplier;
 import io.leaderelection.engine.ElectionState.Suspension;
 import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.HandingOver;
+import io.leaderelection.engine.Position.Leading;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
 
@@ -202,7 +204,8 @@ final class LeaderPhase {
 	 * @throws SessionException also if the leadership has been lost
 	 */
 	void keep(long until, Duration probe, BooleanSupplier enough) throws SessionException {
-		if (this.election.state().granted() == null) {
+		Granted granted = this.election.state().granted();
+		if (granted == null) {
 			throw lapsed();
 		}
 		long start = this.election.nanoTime();
@@ -212,9 +215,7 @@ final class LeaderPhase {
 		}
 		else {
 			Confirmation confirmation = confirm(start);
-			Granted extended = this.election.apply((state, now) -> this.transitions.extend(state, now, start))
-				.granted();
-			if (extended == null || extended.trustRemaining(this.election.nanoTime()) <= 0) {
+			if (!this.transitions.extend(granted.leadership(), this.election.nanoTime(), start)) {
 				throw lapsed();
 			}
 			obey(confirmation);
@@ -246,7 +247,11 @@ final class LeaderPhase {
 	}
 
 	private Confirmation confirm(long start) throws SessionException {
-		Confirmation confirmation = this.session.ask(StoreSession::confirm);
+		// Before the grant an earlier term may not have ended, and a hand-over depends on
+		// the
+		// candidates
+		boolean whole = !(this.election.state().position() instanceof Leading);
+		Confirmation confirmation = this.session.ask((opened) -> opened.confirm(whole));
 		this.contact.answered(this.session, false);
 		this.election.statistics().confirmed(this.election.nanoTime() - start);
 		this.next = start + this.settings.confirmNanos();
@@ -267,7 +272,7 @@ final class LeaderPhase {
 	}
 
 	private void observe(@Nullable String session) throws SessionException {
-		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, false, false) : null;
+		ForeignHolder foreign = (session != null) ? new ForeignHolder(session, Kind.OTHER) : null;
 		List<Candidate> candidates = this.session.ask(StoreSession::candidates);
 		ForeignHolder known = this.election.state().view().foreign();
 		this.election.apply((state, now) -> this.transitions.observe(state, candidates, foreign));

@@ -70,7 +70,7 @@ final class LocalSession implements StoreSession {
 	}
 
 	@Override
-	public Confirmation confirm() throws SessionException {
+	public Confirmation confirm(boolean whole) throws SessionException {
 		probe(Duration.ZERO);
 		return new Confirmation(null, false, null);
 	}

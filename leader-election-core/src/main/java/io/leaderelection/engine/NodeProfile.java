@@ -36,7 +36,7 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 	 * leader, hand over and request a resignation. Raised with every change after which
 	 * two versions could misunderstand each other.
 	 */
-	public static final int PROTOCOL = 2;
+	public static final int PROTOCOL = 3;
 
 	/** The highest priority. */
 	public static final int MAX_PRIORITY = 100;

@@ -68,68 +68,31 @@ sealed interface Position {
 		 */
 		TermLeadership leadership();
 
-		/**
-		 * Return when the leadership ends unless it is confirmed before then.
-		 * @return the end of trust
-		 */
-		long trustedUntil();
-
-		/**
-		 * Return for how long the leadership is trusted unless it is confirmed before
-		 * then.
-		 * @param now the current time
-		 * @return the time in nanoseconds, not positive if trust has ended
-		 */
-		default long trustRemaining(long now) {
-			return leadership().hasLostTrust() ? 0 : trustedUntil() - now;
-		}
-
-		/**
-		 * Return this position with another end of trust.
-		 * @param until the end of trust
-		 * @return the position
-		 */
-		Granted trustedUntil(long until);
-
 	}
 
 	/**
 	 * Leads.
 	 *
 	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before then
 	 */
-	record Leading(TermLeadership leadership, long trustedUntil) implements Granted {
-
-		@Override
-		public Granted trustedUntil(long until) {
-			return new Leading(this.leadership, until);
-		}
-
+	record Leading(TermLeadership leadership) implements Granted {
 	}
 
 	/**
 	 * Hands over: admits no work, waits for work in flight, and then for listeners.
 	 *
 	 * @param leadership the leadership
-	 * @param trustedUntil when it ends unless it is confirmed before then
 	 * @param handOver how it is handed over
 	 * @param notified whether listeners have been notified
 	 */
-	record HandingOver(TermLeadership leadership, long trustedUntil, HandOver handOver,
-			boolean notified) implements Granted {
-
-		@Override
-		public HandingOver trustedUntil(long until) {
-			return new HandingOver(this.leadership, until, this.handOver, this.notified);
-		}
+	record HandingOver(TermLeadership leadership, HandOver handOver, boolean notified) implements Granted {
 
 		HandingOver afterInterrupt() {
-			return new HandingOver(this.leadership, this.trustedUntil, this.handOver.afterInterrupt(), this.notified);
+			return new HandingOver(this.leadership, this.handOver.afterInterrupt(), this.notified);
 		}
 
 		HandingOver afterNotification() {
-			return new HandingOver(this.leadership, this.trustedUntil, this.handOver, true);
+			return new HandingOver(this.leadership, this.handOver, true);
 		}
 
 	}

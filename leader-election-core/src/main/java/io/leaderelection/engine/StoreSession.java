@@ -79,13 +79,15 @@ public interface StoreSession {
 	/**
 	 * Confirm that this is still the session that won the lock, that it still holds the
 	 * lock and that the store would still end it when this node stops responding.
+	 * @param whole whether also to find out what other sessions hold. Otherwise the
+	 * answer to that, and the candidates, may be some seconds old
 	 * @return the confirmation
 	 * @throws SessionException if one of these does not hold, or if the session has ended
 	 */
-	Confirmation confirm() throws SessionException;
+	Confirmation confirm(boolean whole) throws SessionException;
 
 	/**
-	 * Return who requests the end of this term, as of the last {@link #confirm()
+	 * Return who requests the end of this term, as of the last {@link #confirm
 	 * confirmation}, as far as this is known.
 	 * @return the node, with the cause of its request if it has published it
 	 * @throws SessionException if the session has ended
@@ -95,7 +97,7 @@ public interface StoreSession {
 	}
 
 	/**
-	 * Return the candidates as of the last {@link #confirm() confirmation}. A separate
+	 * Return the candidates as of the last {@link #confirm confirmation}. A separate
 	 * call, since a confirmation must only depend on its own answer.
 	 * @return the candidates, this node included
 	 * @throws SessionException if the session has ended
@@ -288,21 +290,48 @@ public interface StoreSession {
 	}
 
 	/**
-	 * A session that is not a node of this election but holds a lock of it, or that may
-	 * not be a node.
+	 * A session that holds a lock of this election and should not.
 	 *
 	 * @param session a description of the session
-	 * @param blocking whether it holds the lock that a leader holds, and not only another
-	 * one, for instance that of a candidate
-	 * @param leads whether it leads, but has another role on the store than this node
+	 * @param kind what it holds
 	 */
-	record ForeignHolder(String session, boolean blocking, boolean leads) {
+	record ForeignHolder(String session, Kind kind) {
+
+		/**
+		 * Return whether it prevents that this node leads.
+		 */
+		boolean isBlocking() {
+			return this.kind == Kind.BLOCKING || this.kind == Kind.EARLIER_TERM;
+		}
 
 		@Override
 		public String toString() {
-			return this.session + (this.leads ? " leads this election but has another role than this node"
-					: this.blocking ? " holds the lock of this election but is not a node of it"
-							: " holds a lock of this election but is not a node of it");
+			return this.session + this.kind.words;
+		}
+
+		/**
+		 * What a session holds.
+		 */
+		public enum Kind {
+
+			/** The lock that a leader holds, without being a node. */
+			BLOCKING(" holds the lock of this election but is not a node of it"),
+
+			/** Another lock, for instance that of a candidate, without being a node. */
+			OTHER(" holds a lock of this election but is not a node of it"),
+
+			/** The lock of a term that has ended. */
+			EARLIER_TERM(" still holds a lock of an earlier term of this election"),
+
+			/** It leads, but has another role on the store than this node. */
+			LEADER(" leads this election but has another role than this node");
+
+			private final String words;
+
+			Kind(String words) {
+				this.words = words;
+			}
+
 		}
 
 	}

@@ -19,6 +19,7 @@ package io.leaderelection.engine;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 
 import io.leaderelection.Leadership;
@@ -29,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * The {@link Leadership} that an {@link Election} grants. Compared by identity.
  */
 final class TermLeadership implements Leadership {
+
+	private static final long ENDED = 1;
 
 	private final ElectionSettings settings;
 
@@ -42,7 +45,12 @@ final class TermLeadership implements Leadership {
 
 	private volatile @Nullable Residue residue;
 
-	private volatile boolean lostTrust;
+	/**
+	 * When trust ends unless it is confirmed before then, in even nanoseconds. With
+	 * {@link #ENDED}, it has been found to have ended: what a reader has seen to end must
+	 * not be extended.
+	 */
+	private final AtomicLong trust = new AtomicLong(ENDED);
 
 	private volatile boolean interrupted;
 
@@ -122,14 +130,54 @@ final class TermLeadership implements Leadership {
 	}
 
 	/**
-	 * End trust in this leadership. It cannot be restored.
+	 * Trust this leadership, which is about to be granted.
+	 * @param until when trust ends unless it is confirmed before then
 	 */
-	void loseTrust() {
-		this.lostTrust = true;
+	void trust(long until) {
+		this.trust.set(until & ~ENDED);
 	}
 
-	boolean hasLostTrust() {
-		return this.lostTrust;
+	/**
+	 * Extend trust, unless it has ended.
+	 * @return whether it was extended
+	 */
+	boolean extendTrust(long now, long until) {
+		long known = this.trust.get();
+		return trustRemaining(now) > 0 && this.trust.compareAndSet(known, until & ~ENDED);
+	}
+
+	/**
+	 * End trust in this leadership. It cannot be restored. Allocates nothing.
+	 */
+	void loseTrust() {
+		long until = this.trust.get();
+		while (!this.trust.compareAndSet(until, until | ENDED)) {
+			until = this.trust.get();
+		}
+	}
+
+	/**
+	 * Return for how long the leadership is trusted unless it is confirmed before then.
+	 * @return the time in nanoseconds, not positive if trust has ended
+	 */
+	long trustRemaining(long now) {
+		while (true) {
+			long until = this.trust.get();
+			if ((until & ENDED) != 0) {
+				return 0;
+			}
+			if (until - now > 0) {
+				return until - now;
+			}
+			this.trust.compareAndSet(until, until | ENDED);
+		}
+	}
+
+	/**
+	 * Return when trust ends or has ended, unless it was lost before.
+	 */
+	long trustedUntil() {
+		return this.trust.get() & ~ENDED;
 	}
 
 	/**

@@ -118,7 +118,8 @@ class Transitions {
 			return state;
 		}
 		now.effects().granted(leadership);
-		return state.at(new Leading(leadership, until))
+		leadership.trust(until);
+		return state.at(new Leading(leadership))
 			.requesting(null)
 			.remembering(transition(now, Kind.GRANTED, leadership, null, null));
 	}
@@ -128,13 +129,12 @@ class Transitions {
 	}
 
 	/**
-	 * Extend trust, unless it has ended.
+	 * Extend trust, unless it has ended. Changes no state.
 	 * @param anchor the start of the confirmation from which trust counts
+	 * @return whether it was extended
 	 */
-	ElectionState extend(ElectionState state, Moment now, long anchor) {
-		Granted granted = state.granted();
-		return (granted != null && granted.trustRemaining(now.nanos()) > 0)
-				? state.at(granted.trustedUntil(anchor + this.settings.trustNanos())) : state;
+	boolean extend(TermLeadership leadership, long now, long anchor) {
+		return leadership.extendTrust(now, anchor + this.settings.trustNanos());
 	}
 
 	// Handing over
@@ -156,7 +156,7 @@ class Transitions {
 		HandOver handOver = new HandOver(reason, cause, now.nanos() + this.settings.drainTimeout().toNanos(), false,
 				completion);
 		if (state.position() instanceof Leading leading) {
-			return state.at(new HandingOver(leading.leadership(), leading.trustedUntil(), handOver, false));
+			return state.at(new HandingOver(leading.leadership(), handOver, false));
 		}
 		return (state.position() instanceof Elected elected && elected.handOver() == null)
 				? state.at(new Elected(elected.term(), elected.blockedBy(), handOver)) : state;
@@ -252,8 +252,8 @@ class Transitions {
 		}
 		TermLeadership leadership = granted.leadership();
 		Reason reason = (cause != null) ? cause
-				: (granted.trustedUntil() - now.nanos() > 0) ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED;
-		long silence = now.nanos() - (granted.trustedUntil() - this.settings.trustNanos());
+				: (leadership.trustedUntil() - now.nanos() > 0) ? Reason.SESSION_LOST : Reason.LEASE_EXPIRED;
+		long silence = now.nanos() - (leadership.trustedUntil() - this.settings.trustNanos());
 		ElectionState lost = state.at(new Ended(granted.handOver(), new Loss(leadership, reason, silence)))
 			.with(View.NONE);
 		boolean notified = granted instanceof HandingOver handingOver && handingOver.notified();
@@ -278,7 +278,7 @@ class Transitions {
 	 */
 	long trustRemaining(ElectionState state, long now) {
 		Granted granted = state.granted();
-		return (granted != null) ? granted.trustRemaining(now) : Watchdog.NO_DEADLINE;
+		return (granted != null) ? granted.leadership().trustRemaining(now) : Watchdog.NO_DEADLINE;
 	}
 
 	/**
@@ -314,16 +314,11 @@ class Transitions {
 	}
 
 	/**
-	 * Hand a term over, unless it has ended, and suspend the candidacy for some time if
-	 * there are other candidates.
+	 * Hand a term over, unless it has ended, and suspend the candidacy for some time.
 	 */
 	ElectionState suspendTerm(ElectionState state, Moment now, Suspension cause, Leadership leadership, long nanos,
 			CompletableFuture<Boolean> completion) {
-		if (state.granted(leadership) == null) {
-			return state;
-		}
-		boolean others = state.view().candidates().size() > 1;
-		return others ? suspend(state, now, cause, nanos, completion) : resign(state, now, words(cause), completion);
+		return (state.granted(leadership) != null) ? suspend(state, now, cause, nanos, completion) : state;
 	}
 
 	/**

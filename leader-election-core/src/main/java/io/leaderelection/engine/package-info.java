@@ -111,8 +111,8 @@
  * leader-only services could not be started, it has resigned and lets other candidates go
  * first, or it does not lead and a node that leads fewer elections should win. It
  * hands over, does not wait for the lock and only observes. This ends when its time is
- * over, when the cause has ended or, after a resignation, when a successor was observed or
- * no other candidate is left.
+ * over, when the cause has ended, when a successor was observed after a resignation, or,
+ * after a resignation or a failed start of services, when no other node can lead.
  *
  * Requests. Any node may request that the leader resigns. It does so aside, without its
  * session, until the term has ended or for a few seconds. The request contains the

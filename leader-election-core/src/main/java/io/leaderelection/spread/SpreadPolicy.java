@@ -44,8 +44,8 @@ class SpreadPolicy {
 	/**
 	 * The time within which nodes observe a change of the leader, act on it, and are
 	 * observed by the others: nodes that watch observe every 7.5 s, candidates every 1.5
-	 * s. What is observed later, such as other candidates by a node that watches, delays
-	 * a move.
+	 * s. What is observed later, such as other candidates by a node that does not lead,
+	 * delays a move.
 	 */
 	static final Duration SETTLING = Duration.ofSeconds(15);
 

@@ -272,15 +272,15 @@ class ElectionProfileTests extends ElectionFixture {
 		follow(leader(1, new NodeProfile(1, 20, Map.of())));
 		at(Duration.ofSeconds(3), () -> this.store.leader = leader(2, new NodeProfile(1, 20, Map.of())));
 		stopAt(Duration.ofSeconds(6)).run();
-		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 1 of leader election, but this node uses 2");
+		assertThat(output).containsOnlyOnce("Node 'node-2' uses protocol 1 of leader election, but this node uses 3");
 	}
 
 	@Test
 	void leaderLogsTheProtocolOfACandidate(CapturedOutput output) {
 		this.store.candidates = List.of(new Candidate("node-1", "pid 1", NodeProfile.DEFAULT),
-				new Candidate("node-3", "pid 3", new NodeProfile(3, 0, Map.of())));
+				new Candidate("node-3", "pid 3", new NodeProfile(4, 0, Map.of())));
 		stopAt(Duration.ofSeconds(3)).run();
-		assertThat(output).containsOnlyOnce("Node 'node-3' uses protocol 3 of leader election, but this node uses 2");
+		assertThat(output).containsOnlyOnce("Node 'node-3' uses protocol 4 of leader election, but this node uses 3");
 	}
 
 	@Test

@@ -163,10 +163,15 @@ class ElectionSuspensionTests extends ElectionFixture {
 	}
 
 	@Test
-	void suspendedLeaderWithoutOthersIsACandidateOnlyBehindOthers() {
+	void suspensionEndsWhenNoOtherNodeCanLead() {
+		this.store.candidates = OTHERS;
 		at(Duration.ofSeconds(2), () -> this.election.suspendCandidacy(Suspension.SERVICES_FAILED,
 				this.election.leadership(), Duration.ofSeconds(20)));
-		at(Duration.ofSeconds(9), () -> assertThat(isLeader()).isTrue());
+		at(Duration.ofSeconds(9), () -> {
+			assertThat(isLeader()).isFalse();
+			this.store.candidates = List.of();
+		});
+		at(Duration.ofMillis(9900), () -> assertThat(isLeader()).isTrue());
 		stopAt(Duration.ofSeconds(10)).run();
 		assertThat(tracedEvents()).startsWith("granted 1", "revoked 1 " + Reason.RESIGNED, "granted 2");
 	}

@@ -28,6 +28,7 @@ import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.StoreSession.View;
 import org.jspecify.annotations.Nullable;
@@ -241,8 +242,8 @@ final class FakeStore implements ElectionStore {
 	}
 
 	private View view() {
-		return new View(this.leader, this.candidates, (this.foreign != null)
-				? new ForeignHolder(this.foreign, this.foreignBlocks && this.leader == null, false) : null);
+		return new View(this.leader, this.candidates, (this.foreign != null) ? new ForeignHolder(this.foreign,
+				(this.foreignBlocks && this.leader == null) ? Kind.BLOCKING : Kind.OTHER) : null);
 	}
 
 	static SessionException failure() {
@@ -315,7 +316,7 @@ final class FakeStore implements ElectionStore {
 		}
 
 		@Override
-		public Confirmation confirm() throws SessionException {
+		public Confirmation confirm(boolean whole) throws SessionException {
 			FakeStore.this.confirmations.add(FakeStore.this.time.elapsed());
 			String answer = FakeStore.this.predecessor;
 			call(Call.CONFIRM);

@@ -33,7 +33,7 @@ import java.util.function.Function;
  */
 final class FakeTime implements Platform {
 
-	private static final long ORIGIN = Long.MAX_VALUE - Duration.ofMillis(1500).toNanos();
+	private static final long ORIGIN = Long.MAX_VALUE - 1 - Duration.ofMillis(1500).toNanos();
 
 	static final Runnable NOTHING = () -> {
 	};

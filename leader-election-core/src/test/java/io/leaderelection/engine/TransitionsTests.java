@@ -80,16 +80,12 @@ class TransitionsTests {
 			block            elected     elected blocked
 			block            resigned    resigned blocked
 			grant            *           leading granted
-			grant            leading     leading trusted granted
+			grant            leading     leading granted
 			grant            resigned    -
 			grant            draining    -
 			grant            interrupted -
 			grant            notified    -
 			grant            freeing     -
-			extend           leading     leading trusted
-			extend           draining    draining trusted
-			extend           interrupted interrupted trusted
-			extend           notified    notified trusted
 			resign           elected     resigned
 			resign           leading     draining
 			interrupt-late   draining    interrupted
@@ -125,7 +121,6 @@ class TransitionsTests {
 			suspend-term     draining    draining suspended-services_failed
 			suspend-term     interrupted interrupted suspended-services_failed
 			suspend-term     notified    notified suspended-services_failed
-			suspend-only     leading     draining
 			spread           stopped     stopped suspended-spread
 			spread           following   following suspended-spread
 			spread           freeing     freeing suspended-spread
@@ -162,9 +157,9 @@ class TransitionsTests {
 
 	private static final Map<String, Position> POSITIONS = Map.of("stopped", new Stopped(), "following",
 			new Following(), "elected", new Elected(TERM, null, null), "resigned", new Elected(TERM, null, HAND_OVER),
-			"leading", new Leading(LEADERSHIP, LATE), "draining", new HandingOver(LEADERSHIP, LATE, HAND_OVER, false),
-			"interrupted", new HandingOver(LEADERSHIP, LATE, HAND_OVER.afterInterrupt(), false), "notified",
-			new HandingOver(LEADERSHIP, LATE, HAND_OVER, true), "freeing", new Ended(HAND_OVER, null), "lost",
+			"leading", new Leading(LEADERSHIP), "draining", new HandingOver(LEADERSHIP, HAND_OVER, false),
+			"interrupted", new HandingOver(LEADERSHIP, HAND_OVER.afterInterrupt(), false), "notified",
+			new HandingOver(LEADERSHIP, HAND_OVER, true), "freeing", new Ended(HAND_OVER, null), "lost",
 			new Ended(null, new Loss(LEADERSHIP, Reason.SESSION_LOST, 0)));
 
 	private static final Map<String, BiFunction<ElectionState, Moment, ElectionState>> EVENTS = Map.ofEntries(
@@ -175,8 +170,6 @@ class TransitionsTests {
 			Map.entry("block", (state, now) -> TRANSITIONS.block(state, "backend 7")),
 			Map.entry("grant", (state, now) -> TRANSITIONS.grant(state, now, LEADERSHIP, NOW)),
 			Map.entry("grant-late", (state, now) -> TRANSITIONS.grant(state, now, LEADERSHIP, LATE - TRUST)),
-			Map.entry("extend", (state, now) -> TRANSITIONS.extend(state, now, NOW)),
-			Map.entry("extend-late", (state, now) -> TRANSITIONS.extend(state, now, NOW)),
 			Map.entry("resign", (state, now) -> TRANSITIONS.resign(state, now, "test", new CompletableFuture<>())),
 			Map.entry("interrupt", TRANSITIONS::interrupt), Map.entry("interrupt-late", TRANSITIONS::interrupt),
 			Map.entry("notify", TRANSITIONS::notifyListeners), Map.entry("end-trust", TRANSITIONS::endTrust),
@@ -186,11 +179,8 @@ class TransitionsTests {
 			Map.entry("suspend",
 					(state, now) -> TRANSITIONS.suspend(state, now, Suspension.UNHEALTHY, 1,
 							new CompletableFuture<>())),
-			Map.entry("suspend-term", TransitionsTests::suspendTerm), Map.entry("suspend-only", (state, now) -> {
-				ElectionState alone = state.with(View.NONE);
-				ElectionState next = suspendTerm(alone, now);
-				return (next != alone) ? next : state;
-			}), Map.entry("spread", (state, now) -> TRANSITIONS.suspendForSpread(state, now, 1)),
+			Map.entry("suspend-term", TransitionsTests::suspendTerm),
+			Map.entry("spread", (state, now) -> TRANSITIONS.suspendForSpread(state, now, 1)),
 			Map.entry("resume",
 					(state, now) -> TRANSITIONS.resume(state.suspended(Suspension.UNHEALTHY, LATE),
 							Suspension.UNHEALTHY)),
@@ -207,6 +197,25 @@ class TransitionsTests {
 		long nanos = event.endsWith("-late") ? LATE : NOW;
 		ElectionState after = EVENTS.get(event).apply(before, moment(nanos));
 		assertThat(describe(before, after)).isEqualTo(expected);
+	}
+
+	@Test
+	void trustIsExtendedUntilItEnds() {
+		TermLeadership leadership = leadership();
+		leadership.trust(LATE);
+		assertThat(TRANSITIONS.extend(leadership, LATE - 1, NOW)).isTrue();
+		assertThat(leadership.trustRemaining(NOW)).isEqualTo(TRUST);
+		assertThat(TRANSITIONS.extend(leadership, NOW + TRUST, LATE)).isFalse();
+	}
+
+	@Test
+	void trustThatAReaderHasFoundToHaveEndedIsNotExtended() {
+		TermLeadership leadership = leadership();
+		leadership.trust(LATE);
+		assertThat(leadership.trustRemaining(LATE)).isZero();
+		assertThat(TRANSITIONS.extend(leadership, LATE - 1, LATE)).as("by a thread that read the time before")
+			.isFalse();
+		assertThat(leadership.trustRemaining(NOW)).isZero();
 	}
 
 	@Test
@@ -244,6 +253,7 @@ class TransitionsTests {
 	}
 
 	private static ElectionState at(String position) {
+		LEADERSHIP.trust(LATE);
 		return ElectionState.stopped(NOW).at(POSITIONS.get(position)).with(new View(null, BOTH, null));
 	}
 
@@ -278,12 +288,9 @@ class TransitionsTests {
 		Stream<String> remembered = after.history()
 			.stream()
 			.map((transition) -> transition.kind().name().toLowerCase(Locale.ROOT));
-		boolean trusted = before.granted() != null && after.granted() != null
-				&& after.granted().trustedUntil() != before.granted().trustedUntil();
 		return Stream
 			.of(Stream.of(name(after.position())), after.isStopping() ? Stream.of("stopping") : Stream.<String>empty(),
-					trusted ? Stream.of("trusted") : Stream.<String>empty(), suspended,
-					(after.request() != null) ? Stream.of("requesting") : Stream.<String>empty(), remembered)
+					suspended, (after.request() != null) ? Stream.of("requesting") : Stream.<String>empty(), remembered)
 			.flatMap((words) -> words)
 			.collect(Collectors.joining(" "));
 	}

@@ -127,23 +127,19 @@ public final class Jdbc {
 
 	/**
 	 * Run one or more statements that answer by a message.
-	 * @param <T> the type to which a row is mapped
 	 * @param connection the connection
 	 * @param text the statements
 	 * @param prefix the prefix of the message
-	 * @param mapper maps the row of the last statement, if it returns one
-	 * @return the answer
+	 * @return what follows the prefix
 	 * @throws SQLException if a statement fails, or the message is missing
 	 */
-	public static <T> Answer<T> answer(Connection connection, String text, String prefix, @Nullable RowMapper<T> mapper)
-			throws SQLException {
+	public static String answer(Connection connection, String text, String prefix) throws SQLException {
 		try (Statement statement = connection.createStatement()) {
 			execute(statement, text);
-			T row = (mapper != null) ? row(statement, mapper) : null;
 			for (SQLWarning each = statement.getWarnings(); each != null; each = each.getNextWarning()) {
 				String message = String.valueOf(each.getMessage());
 				if (message.startsWith(prefix)) {
-					return new Answer<>(message.substring(prefix.length()), row);
+					return message.substring(prefix.length());
 				}
 			}
 			throw new SQLException(
@@ -238,16 +234,6 @@ public final class Jdbc {
 
 	private static String printable(@Nullable String name) {
 		return (name != null) ? name.replaceAll("\\p{Cntrl}", "?") : "";
-	}
-
-	/**
-	 * The answer of statements.
-	 *
-	 * @param <T> the type to which the row is mapped
-	 * @param message the message without its prefix
-	 * @param row the row, if one was expected
-	 */
-	public record Answer<T>(String message, @Nullable T row) {
 	}
 
 	/**

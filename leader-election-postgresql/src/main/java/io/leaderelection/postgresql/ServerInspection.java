@@ -68,7 +68,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 			(SELECT pg_catalog.min(extract(epoch FROM duration)) FROM (
 			    SELECT pg_catalog.current_setting(name)::pg_catalog.interval FROM (VALUES ('deadlock_timeout'),
 			      ('log_min_duration_statement'), ('log_min_duration_sample')) AS settings (name)) AS settings (duration)
-			    WHERE pg_catalog.interval_gt(duration, '0')) AS threshold
+			    WHERE pg_catalog.interval_gt(duration, '0'))
 			""";
 
 	/**
@@ -92,7 +92,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 			      AND proname OPERATOR(pg_catalog.=) ANY ('{%s}'::pg_catalog.name[]) GROUP BY proname
 			    HAVING NOT pg_catalog.bool_or(pg_catalog.has_function_privilege(oid, 'EXECUTE')) ORDER BY proname), ';') AS denied,
 			  """
-			+ THRESHOLD;
+			+ THRESHOLD + " AS threshold";
 
 	/**
 	 * The functions of the statements of the store {@code advisory-lock} that are more
@@ -225,7 +225,14 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * Return the longest wait for the settings that were read with a row.
 	 */
 	public static long longestWaitMillis(ResultSet row) throws SQLException {
-		long threshold = Math.round(row.getDouble("threshold") * 1000);
+		return longestWaitMillis(row.getDouble("threshold"));
+	}
+
+	/**
+	 * Return the longest wait for a threshold in seconds.
+	 */
+	public static long longestWaitMillis(double seconds) {
+		long threshold = Math.round(seconds * 1000);
 		return Math.max(SHORTEST_WAIT, Math.min(LONGEST_WAIT, threshold * 4 / 5));
 	}
 

@@ -37,8 +37,8 @@ class ProfilesTests {
 
 	@Test
 	void keyIsAContractBetweenVersions() {
-		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80020000);
-		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80420000);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, false)).isEqualTo(0x80030000);
+		assertThat(Profiles.key(NodeProfile.DEFAULT, true)).isEqualTo(0x80430000);
 		assertThat(Profiles.key(new NodeProfile(3, 100, Map.of("a", "bcd")), true)).isEqualTo(0x80436405);
 	}
 
@@ -65,7 +65,7 @@ class ProfilesTests {
 
 	@Test
 	void textIsAContractBetweenVersions() {
-		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("2 0 ");
+		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("3 0 ");
 		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 url=http://10.0.0.7:8080\nzone=ä");
 	}
 

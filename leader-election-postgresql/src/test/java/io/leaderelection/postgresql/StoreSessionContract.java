@@ -92,7 +92,7 @@ public interface StoreSessionContract {
 		StoreSession first = candidate("node-a");
 		Won won = win(first);
 		assertThat(won.term().timeline()).isOne();
-		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(first.confirm(true).predecessor()).isNull();
 		assertThat(first.passBarrier(Duration.ofMillis(100))).isNull();
 		StoreSession second = candidate("node-b");
 		View view = StoreFixture.hold(second).view();
@@ -139,7 +139,7 @@ public interface StoreSessionContract {
 		Won next = StoreFixture.get(takeover);
 		assertThat(next.term()).isGreaterThan(won.term());
 		assertThat(next.ending() == Ending.CLEAN).isEqualTo(clean);
-		assertThat(second.confirm().predecessor()).isNull();
+		assertThat(second.confirm(true).predecessor()).isNull();
 	}
 
 	@Test
@@ -236,7 +236,7 @@ public interface StoreSessionContract {
 			ElectionStore store = store("node-c");
 			StoreSession session = candidate(store);
 			win(session);
-			session.confirm();
+			session.confirm(true);
 			assertThat(session.passBarrier(Duration.ofMillis(100))).isNull();
 			assertThat(session.observe().candidates()).isNotEmpty();
 			session.release(true);

@@ -148,7 +148,7 @@ class SampleApplicationTests {
 			.extractingJsonPathStringValue("components.leadership.details.elections.default.store")
 			.isEqualTo(store);
 		assertThat(get(url, "/actuator/prometheus"))
-			.contains("leader_election_info{election=\"default\",protocol=\"2\",store=\"" + store + "\",version=\"");
+			.contains("leader_election_info{election=\"default\",protocol=\"3\",store=\"" + store + "\",version=\"");
 	}
 
 	private String nodeOf(String url) {

@@ -115,7 +115,7 @@ class LeadershipMetrics implements MeterBinder {
 		gauge(registry, elector, "watching", null, "Whether this node observes less often than a standby: 1 or 0",
 				(current) -> current.status().watching() ? 1 : 0);
 		gauge(registry, elector, "blocked", null,
-				"Whether this node is elected and waits for the end of an earlier term: 1 or 0",
+				"Whether this node waits for the end of an earlier term, or for a foreign session: 1 or 0",
 				(current) -> (current.status().blockedBy() != null) ? 1 : 0);
 	}
 

@@ -227,7 +227,7 @@ class LeadershipMetricsTests {
 		given(session.acquire(any()))
 			.willReturn(new Acquisition.Won(new Term(0, 1, 7), Acquisition.Ending.CLEAN, true));
 		AtomicReference<String> predecessor = new AtomicReference<>("backend 7");
-		given(session.confirm()).willAnswer((invocation) -> new Confirmation(predecessor.get(), false, null));
+		given(session.confirm(true)).willAnswer((invocation) -> new Confirmation(predecessor.get(), false, null));
 		DefaultLeaderElectors blocked = bind(Map.of("blocked", () -> session));
 		assertThat(value("blocked", "blocked")).isZero();
 		blocked.getDefault().start();
@@ -247,7 +247,7 @@ class LeadershipMetricsTests {
 	void infoHasStoreProtocolAndVersion() {
 		assertThat(value("info", "default")).isOne();
 		assertThat(id("info").getTag("store")).isEqualTo(this.electors.getDefault().storeName());
-		assertThat(id("info").getTag("protocol")).isEqualTo("2");
+		assertThat(id("info").getTag("protocol")).isEqualTo("3");
 		// Classes of tests are not in a jar
 		assertThat(id("info").getTag("version")).isEqualTo("unknown");
 	}

@@ -38,28 +38,30 @@ import org.jspecify.annotations.Nullable;
  * could begin and end within one wait, and the predecessor of a winner would not be
  * known.
  * <p>
- * Between both waits, the statement reads how many sessions have ended, and only then the
- * predecessor is found to hold both of its keys, so that its own end is not counted. The
- * key of its term alone would not be sufficient: a session that ends may free the main
- * key first, and another term may begin and end before it frees the other one.
+ * Between both waits, the statement reads how many sessions have ended, and only then
+ * tries to share the key of the term of the predecessor. If that is still held, its own
+ * end is not counted, and no later term has begun.
  * <li><b>Take the main key for the session,</b> which no longer has to wait.
- * <li><b>Read the locks once.</b> If a candidate of higher priority waits in the queue,
- * the main key is left to it before anything else has changed: the server passes it on
- * with the end of this transaction. This happens before the key of the term is taken,
- * since the predecessor removes its marker as soon as it observes that key. It happens
- * after the main key is taken, since no other session takes a key of a term without it. A
+ * <li><b>Read the locks.</b> If a candidate of higher priority waits in the queue, the
+ * main key is left to it before anything else has changed: the server passes it on with
+ * the end of this transaction. This happens before the key of the term is taken, since
+ * the predecessor removes its marker as soon as it observes that key. It happens after
+ * the main key is taken, since no other session takes a key of a term without it. A
  * marker does not count as a key of an earlier term here: it does not let a transaction
  * pass the fence, and in an orderly hand-over it is set when the main key is freed last.
  * What matters is whether its session still holds a key of a term. (The grant still waits
- * for the removal of the marker, see {@link AdvisoryLockSql#confirm}: it must not be
+ * for the removal of the marker, see {@link AdvisoryLockSql#confirmAll}: it must not be
  * mistaken for the marker of a later term.)
+ * <li><b>Leave the main key if an earlier term has not ended.</b> A session that ends
+ * frees its locks one by one, usually within 1 ms. While one holds the key of a term, no
+ * later term begins, so that the look at the predecessor is sufficient.
  * <li><b>Issue the term</b> and take its key. The transaction id is obtained after the
  * lock, since it could be older than that of the predecessor otherwise. Notices give the
  * other nodes the data that the key of the term does not contain; they must not fail,
  * since nothing depends on them. The message has the commit flush the transaction: an id
  * alone is lost in a crash and issued again.
- * <li><b>Try the fence key,</b> only if no key of an earlier term is left: in the reverse
- * order, a transaction could pass the fence in between.
+ * <li><b>Try the fence key.</b> No key of an earlier term is left: in the reverse order,
+ * a transaction could pass the fence in between.
  * <li><b>Examine how the predecessor has ended,</b> unless its marker says so. The server
  * frees the locks of a session first, then counts its end, and last removes its process
  * id from the activity, usually within 3 ms (PostgreSQL manual, section "The Cumulative
@@ -73,47 +75,76 @@ import org.jspecify.annotations.Nullable;
  * The answer is a message of level {@code INFO}, which the server sends for every value
  * of {@code client_min_messages} and does not log by default. A {@code DO} block returns
  * no row, and a separate statement would be an additional one in each wait.
+ * <p>
+ * The server parses and compiles a block each time. What follows a wait that has
+ * succeeded is therefore not sent with it, but set once for the session and executed. The
+ * setting is read before the wait: a session without it has been reset, and must not win.
  */
 final class AcquiringStatement {
+
+	/** The setting that contains what follows the wait. */
+	static final String WIN = "leader_election.win";
 
 	private static final String TEXT = """
 			DO $acquire$
 			DECLARE
+			  win text NOT NULL := nullif(pg_catalog.current_setting('${win}', true), '');
 			  baseline text;
-			  preceded boolean;
-			  clean boolean;
-			  clear boolean;
-			  term bigint;
-			  timeline bigint;
-			  abandoned boolean := false;
+			  waited boolean;
 			BEGIN
 			  BEGIN
 			    BEGIN
-			      PERFORM pg_catalog.set_config('lock_timeout', '${wait}', true);
-			      PERFORM pg_catalog.pg_advisory_xact_lock(${head});
-			      IF ${predecessor} <> 0 THEN
-			        baseline := ${endings};
-			        IF (SELECT count(*) <> 2 FROM ${locks} AND granted AND mode = 'ExclusiveLock'
-			            AND pid = ${predecessor} AND (${isMain} OR ${isTermOfPredecessor})) THEN
-			          baseline := NULL;
-			        END IF;
-			      END IF;
+			      PERFORM pg_catalog.set_config('lock_timeout', '${wait}', true), pg_catalog.pg_advisory_xact_lock(${head});
+			      ${examine}
 			      PERFORM pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - 1000 * extract(
-			          epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())))::int::text, true);
-			      PERFORM pg_catalog.pg_advisory_xact_lock(${main});
+			          epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())))::int::text, true),
+			        pg_catalog.pg_advisory_xact_lock(${main});
+			      waited := true;
 			    EXCEPTION WHEN lock_not_available OR query_canceled THEN
-			      PERFORM pg_catalog.set_config('${outcome}', '', false);
-			      RAISE INFO '${answer}';
-			      RETURN;
+			      waited := false;
 			    END;
 			  EXCEPTION WHEN query_canceled THEN
-			    PERFORM pg_catalog.set_config('${outcome}', '', false);
-			    RAISE INFO '${answer}';
-			    RETURN;
+			    waited := false;
 			  END;
+			  IF NOT waited THEN
+			    RAISE INFO '${answer}%', ${observation};
+			    RETURN;
+			  END IF;
+			  PERFORM pg_catalog.pg_advisory_lock(${main}), pg_catalog.set_config('${baseline}', coalesce(baseline, ''), true),
+			    pg_catalog.set_config('${examined}', '${predecessor}', true),
+			    pg_catalog.set_config('${seat}', '${seatNumber}', true),
+			    pg_catalog.set_config('${priority}', '${priorityNumber}', true);
+			  EXECUTE win;
+			END $acquire$;
+			""";
 
-			  PERFORM pg_catalog.pg_advisory_lock(${main});
+	/**
+	 * What the server has counted, unless the key of the term is free afterwards.
+	 */
+	private static final String EXAMINE = """
+			baseline := (SELECT CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${termOfPredecessor})
+			    THEN NULL ELSE counted END FROM (SELECT ${endings} AS counted OFFSET 0) AS before);""";
 
+	private static final String OBSERVATION = """
+			CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${term})
+			    THEN 'ended' ELSE pg_catalog.concat('led ', ${threshold}) END""";
+
+	private static final String WIN_TEXT = """
+			DO $win$
+			DECLARE
+			  baseline text := nullif(pg_catalog.current_setting('${baseline}'), '');
+			  predecessor int := pg_catalog.current_setting('${examined}');
+			  seat int := pg_catalog.current_setting('${seat}');
+			  priority int := pg_catalog.current_setting('${priority}');
+			  preceded boolean;
+			  clean boolean;
+			  clear boolean;
+			  earlier int;
+			  term bigint;
+			  timeline bigint;
+			  object int;
+			  abandoned boolean := false;
+			BEGIN
 			  SELECT count(*) FILTER (WHERE ${isHeldTerm} AND objid = ${clean}) > 0,
 			      count(*) FILTER (WHERE ${isHeldTerm} AND objid <> ${clean}) = 0,
 			      array_agg(pid) FILTER (WHERE NOT granted AND (${isMain} OR ${isHead}))
@@ -121,17 +152,29 @@ final class AcquiringStatement {
 			    INTO clean, clear, preceded FROM ${locks} AND pid <> pg_catalog.pg_backend_pid();
 			  IF preceded THEN
 			    PERFORM pg_catalog.pg_advisory_unlock(${main});
-			    PERFORM pg_catalog.set_config('${outcome}', '', false);
 			    RAISE INFO '${answer}';
+			    RETURN;
+			  END IF;
+
+			  FOR i IN 1..${looks} LOOP
+			    EXIT WHEN clear;
+			    PERFORM pg_catalog.pg_sleep(0.001);
+			    SELECT count(*) = 0, min(pid) INTO clear, earlier FROM ${locks} AND pid <> pg_catalog.pg_backend_pid()
+			      AND ${isHeldTerm} AND objid <> ${clean};
+			  END LOOP;
+			  IF NOT clear THEN
+			    PERFORM pg_catalog.pg_advisory_unlock(${main});
+			    RAISE INFO '${answer}blocked %', earlier;
 			    RETURN;
 			  END IF;
 
 			  term := pg_catalog.pg_current_xact_id()::text::bigint;
 			  timeline := ${timeline};
-			  IF NOT pg_catalog.pg_try_advisory_lock(${termClass},
-			      ((term + (timeline - 1) * ${timelineDistance}) & 2147483647)::int) THEN
+			  object := (term + (timeline - 1) * ${timelineDistance}) & 2147483647;
+			  IF NOT pg_catalog.pg_try_advisory_lock(${termClass}, object) THEN
 			    RAISE EXCEPTION 'the key of term % is in use', term;
 			  END IF;
+			  PERFORM pg_catalog.pg_try_advisory_lock_shared(${requestClass}, object);
 			  PERFORM pg_catalog.pg_try_advisory_lock_shared(${noticeClass},
 			    ((extract(epoch FROM pg_catalog.clock_timestamp())::bigint - ${noticeEpoch}) & 2147483647)::int);
 			  IF timeline >> ${timelineBits} = 0 AND (term >> 31) >> (31 - ${timelineBits}) = 0 THEN
@@ -140,14 +183,12 @@ final class AcquiringStatement {
 			  END IF;
 			  PERFORM pg_catalog.pg_logical_emit_message(true, 'leader_election', term::text);
 
-			  IF clear THEN
-			    clear := pg_catalog.pg_try_advisory_xact_lock(${fence});
-			  END IF;
+			  clear := pg_catalog.pg_try_advisory_xact_lock(${fence});
 
 			  IF baseline IS NOT NULL AND NOT clean THEN
 			    FOR i IN 1..20 LOOP
 			      PERFORM pg_catalog.pg_stat_clear_snapshot();
-			      IF NOT EXISTS (SELECT FROM pg_catalog.pg_stat_get_activity(${predecessor})) THEN
+			      IF NOT EXISTS (SELECT FROM pg_catalog.pg_stat_get_activity(predecessor)) THEN
 			        abandoned := baseline = ${endings};
 			        EXIT;
 			      END IF;
@@ -155,21 +196,22 @@ final class AcquiringStatement {
 			    END LOOP;
 			  END IF;
 
-			  IF ${seat} <> 0 THEN
-			    PERFORM pg_catalog.pg_advisory_unlock(${observerClass}, ${seat});
+			  IF seat <> 0 THEN
+			    PERFORM pg_catalog.pg_advisory_unlock(${observerClass}, seat);
 			  END IF;
-			  PERFORM pg_catalog.set_config('${outcome}', 'won', false);
 			  RAISE INFO '${answer}%:%:%:%:%', timeline, term, clean::text, clear::text, abandoned::text;
-			END $acquire$;
+			END $win$;
 			""";
 
 	private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{(\\w+)}");
 
-	private static final Predecessor NONE = new Predecessor(0, 0);
-
-	private final ElectionKeys keys;
-
 	private final String text;
+
+	private final String examine;
+
+	private final String observation;
+
+	private final String win;
 
 	AcquiringStatement(ElectionKeys keys, ServerInspection server) {
 		Map<String, Object> values = new HashMap<>();
@@ -187,13 +229,32 @@ final class AcquiringStatement {
 		values.put("isMain", ElectionKeys.bigint(keys.main()));
 		values.put("isHead", ElectionKeys.pair(keys.requestClass(), ElectionKeys.HEAD));
 		values.put("isHeldTerm", "granted AND mode = 'ExclusiveLock' AND " + AdvisoryLockSql.anyTerm(keys));
+		values.put("isHigherPriority",
+				"mode = 'ShareLock' AND objsubid = 2 AND classid = %s AND objid::bigint >> %s = %s AND ((objid::bigint >> 8) & 255) > priority"
+					.formatted(ElectionKeys.unsigned(keys.observerClass()), Profiles.BITS, Profiles.PREFIX));
 		values.put("endings", endings(server.database()));
 		values.put("timeline", server.timelines() ? ServerInspection.TIMELINE : "0");
-		values.put("outcome", AdvisoryLockSql.OUTCOME);
+		values.put("requestClass", keys.requestClass());
+		values.put("looks", server.mayExecute("pg_sleep") ? 20 : 0);
+		values.put("win", WIN);
+		values.put("baseline", "leader_election.baseline");
+		values.put("examined", "leader_election.predecessor");
+		values.put("seat", "leader_election.seat");
+		values.put("priority", "leader_election.priority");
 		values.put("answer", AdvisoryLockSql.ANSWER);
-		this.keys = keys;
+		values.put("threshold", ServerInspection.THRESHOLD);
 		// A server may log it
-		this.text = replace(TEXT, values).replaceAll("\\s+", " ");
+		this.text = compact(TEXT, values);
+		this.examine = compact(EXAMINE, values);
+		this.observation = compact(OBSERVATION, values);
+		this.win = compact(WIN_TEXT, values);
+	}
+
+	/**
+	 * Return what follows the wait, the value of the setting {@link #WIN}.
+	 */
+	String win() {
+		return this.win;
 	}
 
 	/**
@@ -202,13 +263,18 @@ final class AcquiringStatement {
 	 * @param seat the seat of this session, or 0
 	 * @param priority the priority of this node
 	 * @param predecessor the leader whose end is to be examined if this node wins
+	 * @param term the second half of the key of the term to observe if this node does not
+	 * win, or 0
 	 */
-	String text(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor) {
-		Predecessor examined = (predecessor != null) ? predecessor : NONE;
-		return replace(this.text,
-				Map.of("wait", waitMillis, "seat", seat, "isHigherPriority", higherPriority(priority), "predecessor",
-						examined.pid(), "isTermOfPredecessor",
-						ElectionKeys.pair(this.keys.termClass(), examined.termObject())));
+	String text(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int term) {
+		return replace(this.text, Map.of("wait", waitMillis, "seatNumber", seat, "priorityNumber", priority,
+				"predecessor", (predecessor != null) ? predecessor.pid() : 0, "examine", (predecessor != null)
+						? replace(this.examine, Map.of("termOfPredecessor", predecessor.termObject())) : "",
+				"observation", (term != 0) ? replace(this.observation, Map.of("term", term)) : "''"));
+	}
+
+	private static String compact(String text, Map<String, Object> values) {
+		return replace(text, values).replaceAll("\\s+", " ");
 	}
 
 	/**
@@ -229,11 +295,6 @@ final class AcquiringStatement {
 				pg_catalog.concat_ws(' ', pg_catalog.pg_stat_get_db_sessions_killed(%1$s),
 				          pg_catalog.pg_stat_get_db_sessions_fatal(%1$s), pg_catalog.pg_stat_get_db_stat_reset_time(%1$s))"""
 			.formatted(database);
-	}
-
-	private String higherPriority(int priority) {
-		return "mode = 'ShareLock' AND objsubid = 2 AND classid = %s AND objid::bigint >> %s = %s AND ((objid::bigint >> 8) & 255) > %s"
-			.formatted(ElectionKeys.unsigned(this.keys.observerClass()), Profiles.BITS, Profiles.PREFIX, priority);
 	}
 
 }

@@ -32,6 +32,7 @@ import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.postgresql.ConnectionFailures;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
@@ -57,18 +58,40 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private static final long LAST_IDLE_MILLIS = 1000;
 
-	/**
-	 * The minimum time between two observations of a follower. An observation locks all
-	 * partitions of the server's lock table.
-	 */
+	/** The minimum time between two observations of the leader by a standby. */
 	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
 
-	/** The minimum time from one wait to the next. */
+	/**
+	 * The minimum time between two readings of the locks that show nothing new. One locks
+	 * all partitions of the server's lock table, and copies the locks of all databases.
+	 */
+	private static final long READ_INTERVAL = TimeUnit.SECONDS.toNanos(30);
+
+	/** The same for a leader, whose view of the candidates may be that old. */
+	private static final long READ_INTERVAL_OF_LEADER = TimeUnit.SECONDS.toNanos(5);
+
 	private static final long WAIT_INTERVAL_MILLIS = 100;
 
 	private static final String QUERY_CANCELED = "57014";
 
+	private static final String LED = "led ";
+
+	private static final String BLOCKED = "blocked ";
+
+	private static final String ENDED = "ended";
+
+	private static final long SHORTEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(25);
+
+	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(500);
+
+	private static final long REPORT_BLOCKED_AFTER = TimeUnit.SECONDS.toNanos(1);
+
 	private static final int MOST_TRIES = 5;
+
+	/** How often in succession the locks are read if this does not show all. */
+	private static final int MOST_READS = 4;
+
+	private static final int MOST_DOUBLINGS = 3;
 
 	/** No term has this transaction id. */
 	private static final Term NONE = new Term(0, 0, 0);
@@ -129,6 +152,18 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private long observeAt;
 
+	/** Since when a session keeps a key of an earlier term from this one. */
+	private @Nullable Long blockedSince;
+
+	/** When to read the locks again, although nothing has changed. */
+	private long readAt;
+
+	/** How many observations in succession have not shown all. */
+	private int undecided;
+
+	/** The second half of the key of the observed term, or 0. */
+	private int observedTerm;
+
 	private long confirmations;
 
 	private Nodes nodes = Nodes.NONE;
@@ -159,6 +194,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.seats = seats;
 		this.profile = profile;
 		this.observeAt = platform.nanoTime();
+		this.readAt = this.observeAt;
 	}
 
 	@Override
@@ -225,18 +261,18 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
-		if (this.longestWaitMillis < WAIT_INTERVAL_MILLIS) {
-			this.platform.park(this, TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis));
-		}
-		boolean observe = this.peers.isUndecided() || this.platform.nanoTime() - this.observeAt >= 0;
+		pause();
 		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
-		Jdbc.Answer<Observation> attempt = attempt(
-				this.sql.acquire(wait, observe, this.seat, this.profile.priority(), predecessor), observe);
-		if (attempt == null || attempt.message().isEmpty()) {
-			Observation observation = (attempt != null) ? attempt.row() : null;
-			return new Acquisition.Held((observation != null) ? view(observation) : this.peers.known());
+		long now = this.platform.nanoTime();
+		boolean read = now - this.readAt >= 0;
+		boolean due = read || now - this.observeAt >= 0;
+		String answer = attempt(this.sql.acquire(wait, this.seat, this.profile.priority(), predecessor,
+				(due && !read) ? this.observedTerm : 0));
+		if (answer == null || !answer.contains(":")) {
+			View view = (due && !isLed(answer)) ? observe() : this.peers.known();
+			return new Acquisition.Held(blocked(answer, view));
 		}
-		String[] parts = attempt.message().split(":");
+		String[] parts = answer.split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
 		this.seat = 0;
 		return new Acquisition.Won(this.term, ending(parts), Boolean.parseBoolean(parts[3]));
@@ -255,10 +291,9 @@ final class AdvisoryLockSession implements StoreSession {
 	 * @return the answer, or {@code null} if the statement was cancelled and has acquired
 	 * no lock
 	 */
-	private Jdbc.@Nullable Answer<Observation> attempt(String text, boolean observe) throws SessionException {
+	private @Nullable String attempt(String text) throws SessionException {
 		try {
-			return Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER,
-					observe ? Observation::of : null);
+			return Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER);
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
@@ -269,6 +304,53 @@ final class AdvisoryLockSession implements StoreSession {
 		}
 	}
 
+	/**
+	 * Pause before a wait if waits are short, or if a key of an earlier term was found:
+	 * the longer its session has kept it, the longer.
+	 */
+	private void pause() {
+		Long since = this.blockedSince;
+		long pause = (since != null)
+				? Math.max(SHORTEST_PAUSE, Math.min(LONGEST_PAUSE, this.platform.nanoTime() - since))
+				: TimeUnit.MILLISECONDS.toNanos(WAIT_INTERVAL_MILLIS - this.longestWaitMillis);
+		if (pause > 0) {
+			this.platform.park(this, pause);
+		}
+	}
+
+	/**
+	 * Return a view with the session that has kept a key of an earlier term for some time
+	 * after the main key, if there is one.
+	 */
+	private View blocked(@Nullable String answer, View view) throws SessionException {
+		if (answer == null || !answer.startsWith(BLOCKED)) {
+			this.blockedSince = null;
+			return view;
+		}
+		long now = this.platform.nanoTime();
+		long since = (this.blockedSince != null) ? this.blockedSince : now;
+		this.blockedSince = since;
+		if (now - since < REPORT_BLOCKED_AFTER) {
+			return view;
+		}
+		int pid = Integer.parseInt(answer.substring(BLOCKED.length()));
+		String words = unlessCancelled(() -> this.foreignSessions.describe(this.connection, pid));
+		return new View(view.leader(), view.candidates(), new ForeignHolder(words, Kind.EARLIER_TERM));
+	}
+
+	/**
+	 * Return whether the observed term had not ended after a wait.
+	 */
+	private boolean isLed(@Nullable String answer) {
+		if (answer == null || !answer.startsWith(LED)) {
+			this.undecided = ENDED.equals(answer) ? 0 : this.undecided;
+			return false;
+		}
+		this.observeAt = this.platform.nanoTime() + OBSERVE_INTERVAL;
+		this.longestWaitMillis = ServerInspection.longestWaitMillis(Double.parseDouble(answer.substring(LED.length())));
+		return true;
+	}
+
 	@Override
 	public View observe() throws SessionException {
 		join();
@@ -276,30 +358,68 @@ final class AdvisoryLockSession implements StoreSession {
 	}
 
 	private View view(Observation observation) throws SessionException {
-		this.observeAt = this.platform.nanoTime() + OBSERVE_INTERVAL;
 		this.longestWaitMillis = observation.longestWaitMillis();
-		return unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
+		View view = unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
 				observation.head(), observation.nodes()));
+		long now = this.platform.nanoTime();
+		this.undecided = this.peers.isUndecided() ? this.undecided + 1 : 0;
+		this.observeAt = now + OBSERVE_INTERVAL;
+		this.readAt = now + (this.peers.isSettled() ? READ_INTERVAL : retryInterval(this.undecided));
+		this.observedTerm = (int) observation.term();
+		return view;
+	}
+
+	/**
+	 * Return the time to the next observation after some that did not show all: at first
+	 * it follows at once.
+	 */
+	private static long retryInterval(int observations) {
+		if (observations == 0 || observations > MOST_READS) {
+			return OBSERVE_INTERVAL << Math.min(Math.max(observations - MOST_READS, 0), MOST_DOUBLINGS);
+		}
+		return 0;
 	}
 
 	@Override
-	public Confirmation confirm() throws SessionException {
-		return unlessCancelled(this::confirmOnce);
+	public Confirmation confirm(boolean whole) throws SessionException {
+		return unlessCancelled(() -> {
+			boolean due = whole || this.foreignSessions.isUndecided() || this.platform.nanoTime() - this.readAt >= 0;
+			return (due || confirmOnce()) ? confirmAllOnce() : new Confirmation(null, false,
+					(this.foreign != null) ? this.foreignSessions.known(this.foreign) : null);
+		});
 	}
 
-	private Confirmation confirmOnce() throws SQLException {
+	/**
+	 * Confirm without reading the locks.
+	 * @return whether a request has been made, or a foreign session has its key
+	 */
+	private boolean confirmOnce() throws SQLException {
 		long number = ++this.confirmations;
-		Others others = Jdbc.query(this.connection, this.sql.comment() + this.sql.confirm(this.term, number), (row) -> {
-			this.identity.check(row);
-			if (row.getLong("number") != number) {
-				throw new SQLException("The answer belongs to another statement");
-			}
-			if (row.getInt("held") != 2) {
-				throw new SQLException("The session no longer holds both keys of its term");
-			}
-			return new Others(Nodes.of(row), Nodes.pids(row.getString("predecessors")),
-					Nodes.pids(row.getString("others")), Nodes.pids(row.getString("requests")));
+		return Jdbc.query(this.connection, this.sql.comment() + this.sql.confirm(this.term, number), (row) -> {
+			check(row, number);
+			return row.getBoolean("requested");
 		});
+	}
+
+	private void check(ResultSet row, long number) throws SQLException {
+		this.identity.check(row);
+		if (row.getLong("number") != number) {
+			throw new SQLException("The answer belongs to another statement");
+		}
+		if (!row.getBoolean("held")) {
+			throw new SQLException("The session no longer holds both keys of its term");
+		}
+	}
+
+	private Confirmation confirmAllOnce() throws SQLException {
+		long number = ++this.confirmations;
+		Others others = Jdbc.query(this.connection, this.sql.comment() + this.sql.confirmAll(this.term, number),
+				(row) -> {
+					check(row, number);
+					return new Others(Nodes.of(row), Nodes.pids(row.getString("predecessors")),
+							Nodes.pids(row.getString("others")), Nodes.pids(row.getString("requests")));
+				});
+		this.readAt = this.platform.nanoTime() + READ_INTERVAL_OF_LEADER;
 		this.nodes = others.nodes();
 		List<Integer> holders = others.all();
 		Set<Integer> foreign = this.foreignSessions.observe(holders, others.nodes());

@@ -258,7 +258,8 @@ class AdvisoryLockSql {
 				  extract(epoch FROM pg_catalog.pg_postmaster_start_time())::pg_catalog.text AS started,
 				  pg_catalog.min(pid) FILTER (WHERE %2$s) AS holder,
 				  pg_catalog.max(objid) FILTER (WHERE objsubid OPERATOR(pg_catalog.=) 2
-				    AND classid OPERATOR(pg_catalog.=) %7$s AND objid OPERATOR(pg_catalog.<) 2147483648) AS term,
+				    AND classid OPERATOR(pg_catalog.=) %7$s AND objid OPERATOR(pg_catalog.<) 2147483648
+				    AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock') AS term,
 				  %3$s AS candidates,
 				  %4$s AS observers,
 				  %6$s AS seats,
@@ -297,15 +298,23 @@ class AdvisoryLockSql {
 	/**
 	 * Wait for the main key, then take it for the session and issue the term.
 	 * @param waitMillis how long to wait
-	 * @param observe whether to read the holder of the main key if it is not won
 	 * @param seat the seat of this session, or 0
 	 * @param priority the priority of this node
 	 * @param predecessor the leader whose end is to be examined if this node wins
+	 * @param term the second half of the key of the term to observe if this node does not
+	 * win, or 0
 	 */
-	String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
-		String acquire = this.acquiring.text(waitMillis, seat, priority, predecessor);
-		return observe ? acquire + "SELECT " + view() + " AND pg_catalog.current_setting('" + OUTCOME + "') = ''"
-				: acquire;
+	String acquire(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int term) {
+		return this.acquiring.text(waitMillis, seat, priority, predecessor, term);
+	}
+
+	/**
+	 * Return the settings that {@link #acquire} depends on, to be applied with those of
+	 * the session. Blocks are sent so often that parsing each expression when a block is
+	 * compiled, and again when it runs, would cost more than running it.
+	 */
+	Map<String, String> acquiring() {
+		return Map.of(AcquiringStatement.WIN, this.acquiring.win(), "check_function_bodies", "off");
 	}
 
 	/**
@@ -320,16 +329,12 @@ class AdvisoryLockSql {
 	 * Return a query for the holder of the main key, the head of the queue and the nodes.
 	 */
 	String observe() {
-		return "SELECT " + view();
-	}
-
-	private String view() {
-		return "min(pid) FILTER (WHERE %s AND pid <> pg_catalog.pg_backend_pid()) AS holder, "
+		return "SELECT min(pid) FILTER (WHERE %s AND pid <> pg_catalog.pg_backend_pid()) AS holder, "
 			.formatted(ElectionKeys.bigint(this.keys.main()))
 				+ "max(objid::bigint) FILTER (WHERE %s AND objid <> %s) AS term, %s AS head, %s, %s FROM %s".formatted(
-						anyTerm(this.keys), ElectionKeys.unsigned(ElectionKeys.CLEAN),
+						"mode = 'ExclusiveLock' AND " + anyTerm(this.keys), ElectionKeys.unsigned(ElectionKeys.CLEAN),
 						pids(ElectionKeys.pair(this.keys.requestClass(), ElectionKeys.HEAD)), nodes(),
-						ServerInspection.THRESHOLD, this.locks);
+						ServerInspection.THRESHOLD + " AS threshold", this.locks);
 	}
 
 	private String nodes() {
@@ -389,29 +394,54 @@ class AdvisoryLockSql {
 	}
 
 	/**
-	 * Verify that this is the session that won, that it holds both keys and that the
-	 * server would end it when it is silent. Also read the other sessions that hold a key
-	 * of a term or a marker, the sessions that have a seat, or hold the fence key
-	 * exclusively or wait to do so, the sessions that request the end of the term, and
-	 * the nodes. A share of the key of a term belongs to a transaction that was refused
-	 * by the fence, and not to a term.
+	 * Verify that this is the session that won, that no other session holds one of its
+	 * keys and that the server would end it when it is silent. Does not read the locks,
+	 * of which there may be many, but tries to take both keys again until its transaction
+	 * ends: for the session that holds them, the server only counts that. A session that
+	 * has lost them would take them for a moment; {@link #confirmAll} finds that. The key
+	 * of a request is shared by this session, so that a try to take it exclusively fails
+	 * if another one shares it too, and needs no space in the lock table.
 	 * @param number returned with the answer, to match it with this statement
 	 */
 	String confirm(Term term, long number) {
-		String others = "pid <> pg_catalog.pg_backend_pid()";
 		return """
-				SELECT pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
+				SELECT %1$s,
+				  CASE WHEN pg_catalog.pg_try_advisory_xact_lock(%2$s)
+				    THEN pg_catalog.pg_try_advisory_xact_lock(%3$s, %5$s) ELSE false END AS held,
+				  NOT pg_catalog.pg_try_advisory_xact_lock(%4$s, %5$s) AS requested
+				""".formatted(identity(number), this.keys.main(), this.keys.termClass(), this.keys.requestClass(),
+				termObject(term));
+	}
+
+	private static String identity(long number) {
+		return """
+				pg_catalog.pg_backend_pid() AS pid, pg_catalog.pg_is_in_recovery() AS in_recovery,
 				  pg_catalog.current_setting('%s', true) AS token, %s AS number,
 				  pg_catalog.current_setting('idle_session_timeout') AS idle_session_timeout,
-				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction,
+				  pg_catalog.current_setting('idle_in_transaction_session_timeout') AS idle_in_transaction"""
+			.formatted(TOKEN, number);
+	}
+
+	/**
+	 * Verify what {@link #confirm} does, and that the session itself holds both keys.
+	 * Also read the other sessions that hold a key of a term or a marker, the sessions
+	 * that have a seat, or hold the fence key exclusively or wait to do so, the sessions
+	 * that request the end of the term, and the nodes. A share of the key of a term
+	 * belongs to a transaction that was refused by the fence, and not to a term.
+	 * @param number returned with the answer, to match it with this statement
+	 */
+	String confirmAll(Term term, long number) {
+		String others = "pid <> pg_catalog.pg_backend_pid()";
+		return """
+				SELECT %s,
 				  count(*) FILTER (WHERE mode = 'ExclusiveLock' AND pid = pg_catalog.pg_backend_pid()
-				    AND (%s OR %s)) AS held,
+				    AND (%s OR %s)) = 2 AS held,
 				  %s AS predecessors,
 				  %s AS others,
 				  %s AS requests,
 				  %s
 				FROM %s AND (granted OR %s)
-				""".formatted(TOKEN, number, ElectionKeys.bigint(this.keys.main()),
+				""".formatted(identity(number), ElectionKeys.bigint(this.keys.main()),
 				ElectionKeys.pair(this.keys.termClass(), termObject(term)),
 				pids("mode = 'ExclusiveLock' AND " + others + " AND " + anyTerm(this.keys)),
 				pids("mode = 'ExclusiveLock' AND " + others + " AND (" + ElectionKeys.bigint(this.keys.fence())

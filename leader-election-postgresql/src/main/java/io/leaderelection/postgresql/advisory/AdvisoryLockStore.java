@@ -297,7 +297,9 @@ public class AdvisoryLockStore implements ElectionStore {
 		AdvisoryLockSql sql = sql(server);
 		record Applied(SessionIdentity identity, @Nullable SlowTakeover slowTakeover) {
 		}
-		Applied applied = Jdbc.query(connection, sql.settings(sessionSettings(lease, wait, token)), (row) -> {
+		Map<String, String> sessionSettings = sessionSettings(lease, wait, token);
+		sessionSettings.putAll(sql.acquiring());
+		Applied applied = Jdbc.query(connection, sql.settings(sessionSettings), (row) -> {
 			String actual = row.getString("token");
 			if (token.equals(actual) && row.getLong("lease") != lease) {
 				throw new SQLException("The server does not accept idle_session_timeout=" + lease);

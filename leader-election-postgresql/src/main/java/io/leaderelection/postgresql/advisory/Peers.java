@@ -35,6 +35,7 @@ import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.postgresql.ElectionKeys;
@@ -45,8 +46,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Resolves the sessions of an election to nodes. Every wait and every confirmation
- * returns their process ids; names and terms are queried only when these have changed.
+ * Resolves the sessions of an election to nodes. Each reading of the locks returns their
+ * process ids; names and terms are queried only when these have changed.
  */
 final class Peers {
 
@@ -138,7 +139,7 @@ final class Peers {
 		Integer first = holders.stream().filter(foreign::contains).findFirst().orElse(null);
 		String words = (first != null) ? this.foreignSessions.describe(connection, first) : null;
 		this.known = new View(held ? null : view.leader(), view.candidates(),
-				(words != null) ? new ForeignHolder(words, held, false) : this.otherRole);
+				(words != null) ? new ForeignHolder(words, held ? Kind.BLOCKING : Kind.OTHER) : this.otherRole);
 		return this.known;
 	}
 
@@ -187,8 +188,14 @@ final class Peers {
 	 */
 	@Nullable Term settledTerm() {
 		Holder known = this.known.leader();
-		boolean settled = this.known.foreign() == this.otherRole && !isUndecided();
-		return (known != null && settled) ? known.term() : null;
+		return (known != null && isSettled()) ? known.term() : null;
+	}
+
+	/**
+	 * Return whether nothing else is to be determined until the term or the nodes change.
+	 */
+	boolean isSettled() {
+		return this.known.foreign() == this.otherRole && !isUndecided();
 	}
 
 	/**
@@ -238,7 +245,7 @@ final class Peers {
 				String name = rows.getString("application_name");
 				String role = rows.getString("role");
 				if (pid == holder && !this.sql.login().equals(role)) {
-					this.otherRole = new ForeignHolder(Jdbc.describeSession(rows), false, true);
+					this.otherRole = new ForeignHolder(Jdbc.describeSession(rows), Kind.LEADER);
 				}
 				int profile = (int) rows.getLong("profile");
 				Map<String, String> metadata = Map.of();

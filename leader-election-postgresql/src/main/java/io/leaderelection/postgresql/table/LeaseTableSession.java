@@ -32,6 +32,7 @@ import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import org.apache.commons.logging.Log;
@@ -267,7 +268,7 @@ final class LeaseTableSession implements StoreSession {
 		}
 		Takeover takeover = this.node.takeOver(this, row, round, this.keys);
 		if (takeover.otherStore() != 0) {
-			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), true, false);
+			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), Kind.BLOCKING);
 			return null;
 		}
 		if (takeover.term() == 0) {
@@ -289,7 +290,7 @@ final class LeaseTableSession implements StoreSession {
 	 */
 	private Acquisition.@Nullable Won blocked() throws SessionException {
 		String locker = describeLocker();
-		this.foreign = (locker != null) ? new ForeignHolder(locker, true, false) : null;
+		this.foreign = (locker != null) ? new ForeignHolder(locker, Kind.BLOCKING) : null;
 		this.retry = Math.max(FIRST_RETRY, Math.min(2 * this.retry, interval().toNanos() / 4));
 		return null;
 	}
@@ -368,7 +369,7 @@ final class LeaseTableSession implements StoreSession {
 	}
 
 	@Override
-	public Confirmation confirm() throws SessionException {
+	public Confirmation confirm(boolean whole) throws SessionException {
 		Taken held = this.taken;
 		if (held == null) {
 			throw new IllegalStateException("There is no term");

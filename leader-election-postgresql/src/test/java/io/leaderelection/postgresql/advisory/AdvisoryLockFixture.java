@@ -18,7 +18,9 @@ package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Future;
@@ -42,7 +44,6 @@ import io.leaderelection.testsupport.PostgreSqlServer;
 
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.ArgumentMatchers.anyBoolean;
 import static org.mockito.ArgumentMatchers.anyInt;
 import static org.mockito.ArgumentMatchers.anyLong;
 import static org.mockito.BDDMockito.willAnswer;
@@ -113,7 +114,23 @@ abstract class AdvisoryLockFixture extends StoreFixture {
 	}
 
 	static void attempting(AdvisoryLockSql sql, UnaryOperator<String> change) {
-		willAnswer(changed(change)).given(sql).acquire(anyLong(), anyBoolean(), anyInt(), anyInt(), any());
+		willAnswer(changed(change)).given(sql).acquire(anyLong(), anyInt(), anyInt(), any(), anyInt());
+	}
+
+	/**
+	 * Change what follows a wait.
+	 */
+	static void winning(AdvisoryLockSql sql, UnaryOperator<String> change) {
+		willAnswer((call) -> {
+			Map<String, String> settings = new HashMap<>(sqlSettings(call.callRealMethod()));
+			settings.computeIfPresent(AcquiringStatement.WIN, (name, text) -> change.apply(text));
+			return settings;
+		}).given(sql).acquiring();
+	}
+
+	@SuppressWarnings("unchecked")
+	private static Map<String, String> sqlSettings(Object settings) {
+		return (Map<String, String>) settings;
 	}
 
 	StoreSession open(String node) throws SessionException {
@@ -133,13 +150,16 @@ abstract class AdvisoryLockFixture extends StoreFixture {
 
 	@Override
 	public Confirmation confirm(String node, StoreSession session) throws SessionException {
-		return session.confirm();
+		return session.confirm(true);
 	}
 
+	/**
+	 * The leader shares this key, too.
+	 */
 	@Override
 	public boolean isRequested() {
-		return !this.server.advisoryLocks(PostgreSqlServer.keys(this.keys.requestClass()) + " AND mode = 'ShareLock'")
-			.isEmpty();
+		return this.server.advisoryLocks(PostgreSqlServer.keys(this.keys.requestClass()) + " AND mode = 'ShareLock'")
+			.size() > 1;
 	}
 
 	@Override

@@ -20,6 +20,7 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -63,9 +64,10 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 	@Test
 	void confirmationHoldsOnlyForTheWinner() throws SessionException {
 		StoreSession winner = leader("node-a");
-		assertThat(winner.confirm().predecessor()).isNull();
+		assertThat(winner.confirm(true).predecessor()).isNull();
 		StoreSession other = candidate("node-b");
-		assertThatExceptionOfType(SessionException.class).isThrownBy(other::confirm).withMessageContaining("both keys");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> other.confirm(true))
+			.withMessageContaining("both keys");
 	}
 
 	@Test
@@ -74,7 +76,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		StoreSession winner = candidate(store("node-a",
 				(sql) -> confirming(sql, (statement) -> (calls.getAndIncrement() > 0) ? statement : CANCELLED)));
 		win(winner);
-		assertThat(winner.confirm().predecessor()).isNull();
+		assertThat(winner.confirm(true).predecessor()).isNull();
 		assertThat(calls).hasValue(2);
 	}
 
@@ -122,7 +124,7 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		StoreSession winner = candidate(describing(queries, 1, "53200"));
 		win(winner);
 		await().untilAsserted(() -> {
-			winner.confirm();
+			winner.confirm(true);
 			assertThat(winner.candidates()).hasSize(1);
 		});
 		assertThat(queries).hasValue(2);
@@ -156,11 +158,55 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		}
 	}
 
-	@Test
-	void confirmationFailsWhenTheLeaseIsChanged() throws Exception {
+	@ParameterizedTest
+	@CsvSource({ "true, idle_session_timeout, timeouts", "false, idle_session_timeout, timeouts",
+			"true, leader_election.token, another session", "false, leader_election.token, another session" })
+	void confirmationFailsWhenASettingIsChanged(boolean whole, String setting, String reason) throws Exception {
 		StoreSession winner = leader("node-a");
-		execute(connection(winner), "SET idle_session_timeout = 0");
-		assertThatExceptionOfType(SessionException.class).isThrownBy(winner::confirm).withMessageContaining("timeouts");
+		winner.confirm(true);
+		execute(connection(winner), "SET " + setting + " = 0");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> winner.confirm(whole))
+			.withMessageContaining(reason);
+	}
+
+	/**
+	 * Without another session that has won, only a whole confirmation finds out.
+	 */
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void confirmationFailsWhenTheLocksAreLost(boolean whole) throws Exception {
+		StoreSession winner = leader("node-a");
+		winner.confirm(true);
+		StoreSession second = candidate("node-b");
+		execute(connection(winner), "SELECT pg_advisory_unlock_all()");
+		if (!whole) {
+			win(second);
+		}
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> winner.confirm(whole))
+			.withMessageContaining("both keys");
+	}
+
+	@Test
+	void confirmationThatIsNotWholeReadsNoLocksButFindsARequest() throws Exception {
+		AtomicInteger readings = new AtomicInteger();
+		StoreSession winner = candidate(store("node-a", (sql) -> willAnswer((call) -> {
+			readings.incrementAndGet();
+			return call.callRealMethod();
+		}).given(sql).confirmAll(any(), anyLong())));
+		Won won = win(winner);
+		assertThat(winner.confirm(true).requested()).isFalse();
+		for (int i = 0; i < 10; i++) {
+			assertThat(winner.confirm(false).requested()).isFalse();
+		}
+		assertThat(readings).hasValue(1);
+		candidate("node-b");
+		Future<?> request = start(() -> {
+			store("node-b").requestResignation(won.term(), "test", LIMIT);
+			return null;
+		});
+		await().until(() -> winner.confirm(false).requested());
+		winner.release(true);
+		get(request);
 	}
 
 	@Test
@@ -169,13 +215,14 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		StoreSession winner = candidate(store("node-a", (sql) -> confirming(sql,
 				(statement) -> first.compareAndSet(null, statement) ? statement : first.get())));
 		win(winner);
-		winner.confirm();
-		assertThatExceptionOfType(SessionException.class).isThrownBy(winner::confirm)
+		winner.confirm(true);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> winner.confirm(true))
 			.withMessageContaining("another statement");
 	}
 
 	private static void confirming(AdvisoryLockSql sql, UnaryOperator<String> change) {
 		willAnswer(changed(change)).given(sql).confirm(any(), anyLong());
+		willAnswer(changed(change)).given(sql).confirmAll(any(), anyLong());
 	}
 
 	@Test

@@ -212,7 +212,7 @@ class EndingTests extends AdvisoryLockFixture {
 		StoreSession third = candidate("node-c", DELAY, FastTakeover.AUTO);
 		boolean queued = false;
 		for (int tries = 0; tries < MOST_TRIES && !queued; tries++) {
-			leader.confirm();
+			leader.confirm(true);
 			List<Future<Acquisition>> waiting = List.of(acquire(second, WAIT), acquire(third, WAIT));
 			while (!queued && waiting.stream().noneMatch(Future::isDone)) {
 				assertThat(count("NOT granted AND " + main())).isLessThanOrEqualTo(1);
@@ -256,7 +256,7 @@ class EndingTests extends AdvisoryLockFixture {
 		StoreSession second = follow();
 		StoreSession third = candidate("node-c", DELAY, FastTakeover.AUTO);
 		for (StoreSession cancelled : List.of(second, third)) {
-			leader.confirm();
+			leader.confirm(true);
 			Future<Acquisition> first = acquire(second, WAIT);
 			awaitWait(first, main());
 			Future<Acquisition> next = acquire(third, WAIT);

@@ -27,6 +27,7 @@ import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
@@ -50,9 +51,9 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		Connection foreign = foreign("SELECT " + function + "(" + this.keys.main() + ")");
 		Held first = hold(node);
 		assertThat(first.view().foreign()).as("by one reading").isNull();
-		await().until(() -> new ForeignHolder(description(foreign), true, false).equals(node.observe().foreign()));
+		await().until(() -> new ForeignHolder(description(foreign), Kind.BLOCKING).equals(node.observe().foreign()));
 		Held second = hold(node);
-		assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(description(foreign), true, false));
+		assertThat(second.view().foreign()).isEqualTo(new ForeignHolder(description(foreign), Kind.BLOCKING));
 		assertThat(second.view().leader()).isNull();
 		assertThat(second.view().candidates()).extracting(Candidate::nodeId).containsExactly("node-a");
 		foreign.close();
@@ -71,7 +72,7 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		StoreSession follower = candidate("follower");
 		String head = "(" + this.keys.requestClass() + ", " + ElectionKeys.HEAD + ")";
 		Connection foreign = foreign("SELECT " + function + head);
-		await().until(() -> new ForeignHolder(description(foreign), false, false).equals(follower.observe().foreign()));
+		await().until(() -> new ForeignHolder(description(foreign), Kind.OTHER).equals(follower.observe().foreign()));
 		leader.close();
 		assertThat(follower.acquire(NO_WAIT)).isInstanceOf(Held.class);
 		foreign.close();
@@ -82,14 +83,14 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	void foreignSessionOnTheFenceKeyAloneIsNamed() throws Exception {
 		StoreSession leader = leader("node-a");
 		Connection foreign = foreign("SELECT pg_advisory_lock(" + this.keys.fence() + ")");
-		assertThat(leader.confirm().foreign()).as("by one reading").isNull();
+		assertThat(leader.confirm(true).foreign()).as("by one reading").isNull();
 		await().until(() -> isNamed(leader, foreign));
-		assertThat(leader.confirm().predecessor()).isNull();
+		assertThat(leader.confirm(true).predecessor()).isNull();
 		foreign.close();
-		await().until(() -> leader.confirm().foreign() == null);
+		await().until(() -> leader.confirm(true).foreign() == null);
 		Connection transaction = foreign("SELECT pg_advisory_lock_shared(" + this.keys.fence() + ")");
-		leader.confirm();
-		assertThat(leader.confirm().foreign()).as("a share, as transactions have").isNull();
+		leader.confirm(true);
+		assertThat(leader.confirm(true).foreign()).as("a share, as transactions have").isNull();
 	}
 
 	@Test
@@ -104,16 +105,17 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 	}
 
 	@Test
-	void foreignSessionWithAKeyOfATermIsNamedAsNoNode() throws Exception {
-		StoreSession winner = candidate("node-a");
+	void noTermIsIssuedWhileAnotherSessionHoldsTheKeyOfOne() throws Exception {
+		StoreSession candidate = candidate("node-a");
 		Connection foreign = foreign("SELECT pg_advisory_lock(" + this.keys.termClass() + ", 12345)");
-		assertThat(win(winner).clear()).isFalse();
-		assertThat(winner.confirm().predecessor()).isEqualTo("the session with pid " + PostgreSqlServer.pid(foreign));
-		await().until(() -> isNamed(winner, foreign));
-		assertThat(winner.confirm().predecessor()).startsWith("the " + description(foreign))
-			.endsWith("a node of this election");
+		assertThat(hold(candidate).view().foreign()).isNull();
+		await().until(() -> hold(candidate).view().foreign() != null);
+		assertThat(hold(candidate).view().foreign())
+			.isEqualTo(new ForeignHolder(description(foreign), Kind.EARLIER_TERM));
+		assertThat(this.server.advisoryLocks(main())).isEmpty();
 		foreign.close();
-		await().until(() -> winner.confirm().predecessor() == null);
+		await().until(() -> candidate.acquire(NO_WAIT) instanceof Won);
+		assertThat(candidate.confirm(true).predecessor()).isNull();
 	}
 
 	@ParameterizedTest
@@ -134,14 +136,14 @@ class ForeignSessionTests extends AdvisoryLockFixture {
 		Term term = win(leader).term();
 		Connection foreign = foreign("SELECT pg_advisory_lock_shared(%d, %d)".formatted(this.keys.requestClass(),
 				ElectionKeys.termObject(term.timeline(), term.transactionId())));
-		assertThat(leader.confirm().requested()).isFalse();
+		assertThat(leader.confirm(true).requested()).isFalse();
 		await().until(() -> isNamed(leader, foreign));
-		assertThat(leader.confirm().requested()).isFalse();
+		assertThat(leader.confirm(true).requested()).isFalse();
 	}
 
 	private boolean isNamed(StoreSession node, Connection foreign) throws Exception {
 		node.candidates();
-		return description(foreign).equals(node.confirm().foreign());
+		return description(foreign).equals(node.confirm(true).foreign());
 	}
 
 	/**

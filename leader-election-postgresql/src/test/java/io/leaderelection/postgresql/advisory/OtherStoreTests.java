@@ -160,7 +160,7 @@ class OtherStoreTests extends AdvisoryLockFixture {
 	private void verifyLeads(StoreSession session) throws SessionException {
 		session.becomeCandidate();
 		win(session);
-		session.confirm();
+		session.confirm(true);
 		session.release(true);
 		session.close();
 	}

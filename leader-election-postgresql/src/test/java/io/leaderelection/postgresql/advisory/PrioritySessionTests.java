@@ -55,7 +55,7 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 					(held) -> assertThat(held.view().leader()).satisfiesAnyOf((none) -> assertThat(none).isNull(),
 							(other) -> assertThat(other.nodeId()).isNotEqualTo("first")));
 			assertThat(second.get()).isInstanceOf(Won.class);
-			assertThat(second.session.confirm().predecessor()).isNull();
+			assertThat(second.session.confirm(true).predecessor()).isNull();
 			assertThat(first.session.acquire(Duration.ZERO)).isInstanceOf(Held.class);
 		});
 	}
@@ -109,7 +109,7 @@ class PrioritySessionTests extends AdvisoryLockFixture {
 			.containsExactly(profile));
 		assertThat(session.acquire(WAIT)).isInstanceOf(Won.class);
 		await().untilAsserted(() -> {
-			session.confirm();
+			session.confirm(true);
 			assertThat(other.observe().leader()).extracting("profile")
 				.isEqualTo(new NodeProfile(NodeProfile.PROTOCOL, 7, Map.of("url", "http://node")));
 		});

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
@@ -35,7 +36,6 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.ArgumentMatchers.anyBoolean;
 import static org.mockito.ArgumentMatchers.anyInt;
 import static org.mockito.ArgumentMatchers.anyLong;
 import static org.mockito.BDDMockito.willAnswer;
@@ -68,7 +68,7 @@ class QueueTests extends AdvisoryLockFixture {
 		StoreSession waiter = candidate("node-b");
 		for (int i = 0; i < 20; i++) {
 			// Or its lease would end
-			holder.confirm();
+			holder.confirm(true);
 			Future<Acquisition> waiting = awaitInQueue(() -> waiter.acquire(Duration.ofMillis(800)));
 			this.server.cancel(PostgreSqlServer.pid(connection(waiter)));
 			assertThat(get(waiting)).isInstanceOf(Held.class);
@@ -78,19 +78,27 @@ class QueueTests extends AdvisoryLockFixture {
 
 	@Test
 	void followerReadsTheLocksOnlyNowAndThen() throws Exception {
-		List<Boolean> readings = new ArrayList<>();
+		List<Integer> observed = new ArrayList<>();
+		AtomicInteger readings = new AtomicInteger();
 		StoreSession leader = leader("node-a");
-		StoreSession follower = candidate(store("node-b", (sql) -> willAnswer((call) -> {
-			readings.add(call.getArgument(1));
-			return call.callRealMethod();
-		}).given(sql).acquire(anyLong(), anyBoolean(), anyInt(), anyInt(), any())));
+		StoreSession follower = candidate(store("node-b", (sql) -> {
+			willAnswer((call) -> {
+				observed.add(call.getArgument(4));
+				return call.callRealMethod();
+			}).given(sql).acquire(anyLong(), anyInt(), anyInt(), any(), anyInt());
+			willAnswer((call) -> {
+				readings.incrementAndGet();
+				return call.callRealMethod();
+			}).given(sql).observe();
+		}));
 		Held first = hold(follower);
 		long read = System.nanoTime();
 		while (System.nanoTime() - read < TimeUnit.SECONDS.toNanos(2)) {
-			leader.confirm();
+			leader.confirm(true);
 			assertThat(follower.acquire(Duration.ofMillis(100))).isEqualTo(first);
 		}
-		assertThat(readings).startsWith(true, false).filteredOn((reading) -> reading).hasSize(2);
+		assertThat(readings).hasValue(1);
+		assertThat(observed).startsWith(0, 0).filteredOn((term) -> term != 0).hasSize(1);
 	}
 
 	@Test
@@ -160,7 +168,7 @@ class QueueTests extends AdvisoryLockFixture {
 	}
 
 	private static long millisOfWait(StoreSession leader, StoreSession waiter) throws SessionException {
-		leader.confirm();
+		leader.confirm(true);
 		long start = System.nanoTime();
 		assertThat(waiter.acquire(LONG)).isInstanceOf(Held.class);
 		return Duration.ofNanos(System.nanoTime() - start).toMillis();

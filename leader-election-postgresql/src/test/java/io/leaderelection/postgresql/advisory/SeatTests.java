@@ -86,7 +86,7 @@ class SeatTests extends AdvisoryLockFixture {
 		assertThat(store("other", 10).watch(false).open()).isFalse();
 		assertThat(store("node-0").watch(false).open()).isFalse();
 		assertThat(preferred.acquire(NO_WAIT)).isInstanceOf(Won.class);
-		assertThat(preferred.confirm().foreign()).isNull();
+		assertThat(preferred.confirm(true).foreign()).isNull();
 		assertThat(seats()).hasSize(STANDBYS + 1);
 	}
 
@@ -118,11 +118,11 @@ class SeatTests extends AdvisoryLockFixture {
 		StoreSession first = candidate("node-1");
 		assertThat(first.acquire(NO_WAIT)).isInstanceOf(Won.class);
 		assertThat(seats()).isEmpty();
-		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(first.confirm(true).predecessor()).isNull();
 		assertThat(open("node-2").becomeCandidate()).isTrue();
 		assertThat(open("node-3").becomeCandidate()).isTrue();
 		assertThat(open("node-4").becomeCandidate()).isFalse();
-		assertThat(first.confirm().foreign()).isNull();
+		assertThat(first.confirm(true).foreign()).isNull();
 	}
 
 	@Test

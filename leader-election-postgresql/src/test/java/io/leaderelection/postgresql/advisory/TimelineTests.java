@@ -42,14 +42,14 @@ class TimelineTests extends AdvisoryLockFixture {
 
 	@Test
 	void termOfALongLivedServerIsReadInFull() throws SessionException {
-		StoreSession first = candidate(attempting("node-a", (statement) -> {
+		StoreSession first = candidate(store("node-a", (sql) -> winning(sql, (text) -> {
 			String id = "pg_catalog.pg_current_xact_id()::text::bigint";
-			assertThat(statement).contains(id);
-			return statement.replace(id, id + " + (131071::bigint << 31)");
-		}));
+			assertThat(text).contains(id);
+			return text.replace(id, id + " + (131071::bigint << 31)");
+		})));
 		Won won = win(first);
 		assertThat(won.term().transactionId()).isGreaterThan(131071L << 31);
-		assertThat(first.confirm().predecessor()).isNull();
+		assertThat(first.confirm(true).predecessor()).isNull();
 		assertThat(candidate("node-b").observe().leader()).isNotNull().extracting(Holder::term).isEqualTo(won.term());
 	}
 
@@ -104,7 +104,7 @@ class TimelineTests extends AdvisoryLockFixture {
 			@Override
 			AdvisoryLockSql sql(ServerInspection inspected) {
 				AdvisoryLockSql sql = spy(super.sql(inspected));
-				attempting(sql, TimelineTests::auroraSql);
+				winning(sql, TimelineTests::auroraSql);
 				return sql;
 			}
 

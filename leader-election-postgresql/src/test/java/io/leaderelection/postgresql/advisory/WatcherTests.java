@@ -33,6 +33,7 @@ import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.StoreSession.Holder;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.postgresql.ConnectionSource;
@@ -433,7 +434,7 @@ class WatcherTests extends AdvisoryLockFixture {
 		await().pollInterval(FOREIGN_INTERVAL).until(() -> watching.watch(false).view().foreign() != null);
 		Watch watch = watching.watch(false);
 		assertThat(watch.open()).isFalse();
-		assertThat(watch.view().foreign()).matches((session) -> session != null && !session.blocking())
+		assertThat(watch.view().foreign()).matches((session) -> session != null && session.kind() == Kind.OTHER)
 			.asString()
 			.startsWith("session with pid")
 			.contains("'psql'");
@@ -441,14 +442,15 @@ class WatcherTests extends AdvisoryLockFixture {
 		assertThat(watch.view().candidates()).hasSize(2);
 		await().pollInterval(FOREIGN_INTERVAL).until(() -> {
 			leader.candidates();
-			return leader.confirm().foreign() != null;
+			return leader.confirm(true).foreign() != null;
 		});
-		assertThat(leader.confirm().foreign()).contains("'psql'");
-		assertThat(leader.confirm().predecessor()).isNull();
+		assertThat(leader.confirm(true).foreign()).contains("'psql'");
+		assertThat(leader.confirm(true).predecessor()).isNull();
 		leader.release(true);
 		View view = watching.watch(false).view();
 		assertThat(view.leader()).isNull();
-		assertThat(view.foreign()).as("a place only").matches((session) -> session != null && !session.blocking());
+		assertThat(view.foreign()).as("a place only")
+			.matches((session) -> session != null && session.kind() == Kind.OTHER);
 		foreign.close();
 		await().until(() -> watching.watch(false).view().foreign() == null);
 		assertThat(watching.watch(false).open()).isTrue();

@@ -175,7 +175,7 @@ abstract class LeaseTableFixture extends StoreFixture {
 	 */
 	Won lead(StoreSession session) throws SessionException {
 		Won won = win(session);
-		assertThat(session.confirm().predecessor()).isNull();
+		assertThat(session.confirm(true).predecessor()).isNull();
 		return won;
 	}
 
@@ -219,7 +219,7 @@ abstract class LeaseTableFixture extends StoreFixture {
 	 */
 	Confirmation confirm(StoreSession session) throws SessionException {
 		advance(session, Duration.ofSeconds(1));
-		return session.confirm();
+		return session.confirm(true);
 	}
 
 	@Override
@@ -237,7 +237,7 @@ abstract class LeaseTableFixture extends StoreFixture {
 	@Override
 	public Confirmation confirm(String node, StoreSession session) throws SessionException {
 		advance(session, Duration.ofSeconds(3));
-		return session.confirm();
+		return session.confirm(true);
 	}
 
 	/**

@@ -218,7 +218,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 		StoreSession first = leader(node);
 		List<String> before = rows("node-a", "concat(token, beat)");
 		node.clock.advance(LEASE.multipliedBy(3).dividedBy(4));
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> first.confirm(true))
 			.withMessageContaining("The session of this node has ended");
 		assertThat(rows("node-a", "concat(token, beat)")).containsAll(before).hasSize(2);
 		first.abort();
@@ -397,7 +397,7 @@ class LeaseTableInterleavingTests extends LeaseTableFixture {
 			advance(third, LEASE.dividedBy(2).minusSeconds(1));
 		}
 		hold(third);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> first.confirm(true));
 		win(again);
 	}
 

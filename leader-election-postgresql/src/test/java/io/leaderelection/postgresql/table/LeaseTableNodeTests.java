@@ -144,7 +144,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		};
 		Future<?> read = start(other::observe);
 		awaitLatch(sent);
-		Future<?> confirmation = start(leader::confirm);
+		Future<?> confirmation = start(() -> leader.confirm(true));
 		awaitStill(() -> !confirmation.isDone());
 		this.beforeRound = NOTHING;
 		goOn.countDown();
@@ -162,7 +162,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		this.beforeRound = () -> {
 			throw new IllegalStateException("seeded");
 		};
-		Future<?> confirmation = start(leader::confirm);
+		Future<?> confirmation = start(() -> leader.confirm(true));
 		await().until(() -> this.rounds.get() - before >= 3);
 		int soon = this.rounds.get();
 		awaitStill(() -> !confirmation.isDone());
@@ -181,7 +181,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			throw new OutOfMemoryError("seeded");
 		};
 		Future<?> read = start(other::observe);
-		Future<?> confirmation = start(leader::confirm);
+		Future<?> confirmation = start(() -> leader.confirm(true));
 		assertFails(read, "Unexpected failure: java.lang.OutOfMemoryError: seeded");
 		this.beforeRound = NOTHING;
 		get(confirmation);
@@ -213,7 +213,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			awaitStill(() -> !hanging.isDone());
 			Future<?> waiting = start(waits::observe);
 			awaitStill(() -> !waiting.isDone());
-			Future<?> confirmation = start(leader::confirm);
+			Future<?> confirmation = start(() -> leader.confirm(true));
 			waits.abort();
 			assertFails(waiting, "The session has been aborted");
 			awaitStill(() -> !hanging.isDone() && !confirmation.isDone());
@@ -341,8 +341,8 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		thread.start();
 		awaitLatch(connecting);
 		uses.abort();
-		leader.confirm();
-		leader.confirm();
+		leader.confirm(true);
+		leader.confirm(true);
 		leader.release(true);
 		assertThat(connects.isDone()).isFalse();
 		hangs.countDown();
@@ -354,7 +354,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		TestNode node = node();
 		StoreSession leader = leader(node);
 		Thread.currentThread().interrupt();
-		leader.confirm();
+		leader.confirm(true);
 		assertThat(Thread.interrupted()).isFalse();
 		StoreSession follower = openFollowers(node).get(0);
 		hold(follower);
@@ -413,7 +413,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 				return value(open.connection(), "SELECT beat FROM " + this.table + "_node");
 			})));
 		}
-		Future<?> renewal = submit(leader::confirm);
+		Future<?> renewal = submit(() -> leader.confirm(true));
 		awaitStill(() -> !renewal.isDone());
 		latch.countDown();
 		get(renewal);
@@ -468,7 +468,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			}));
 		}
 		while (changes.stream().anyMatch((change) -> !change.isDone())) {
-			assertThat(leader.confirm().predecessor()).isNull();
+			assertThat(leader.confirm(true).predecessor()).isNull();
 		}
 		for (Future<Boolean> change : changes) {
 			assertThat(get(change)).isTrue();

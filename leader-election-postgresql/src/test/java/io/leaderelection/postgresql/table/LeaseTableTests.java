@@ -33,6 +33,7 @@ import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
+import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.TransactionFence.Verdict;
 import io.leaderelection.postgresql.DatabaseIdentity;
 import io.leaderelection.postgresql.ElectionKeys;
@@ -93,9 +94,9 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		assertThat(takeover.term()).isGreaterThan(won.term());
 		assertThat(takeover.ending()).isEqualTo(Ending.CLEAN);
 		assertThat(rows("node-a", "token")).isEmpty();
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm)
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> first.confirm(true))
 			.withMessageContaining("The session of this node has ended");
-		second.confirm();
+		second.confirm(true);
 	}
 
 	@Test
@@ -115,7 +116,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		terminate("node-a");
 		session.release(true);
 		assertThat(election("owner IS NULL AND clean")).isEqualTo("t");
-		assertThatIllegalStateException().isThrownBy(session::confirm);
+		assertThatIllegalStateException().isThrownBy(() -> session.confirm(true));
 	}
 
 	@Test
@@ -215,7 +216,8 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		follower("node-b");
 		this.server.execute(change.formatted(this.table));
 		assertThat(pass(first, begin())).isEqualTo(Verdict.REFUSED);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(first::confirm).withMessageMatching(message);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> first.confirm(true))
+			.withMessageMatching(message);
 	}
 
 	@Test
@@ -340,7 +342,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		Connection foreign = begin(change.formatted(this.table));
 		ForeignHolder holder = hold(second).view().foreign();
 		assertThat(holder).isNotNull();
-		assertThat(holder.blocking()).isTrue();
+		assertThat(holder.kind()).isEqualTo(Kind.BLOCKING);
 		assertThat(holder.session()).startsWith("session with pid " + PostgreSqlServer.pid(foreign) + " (");
 		foreign.rollback();
 		awaitWon(second);
@@ -354,7 +356,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		execute(begin(lockOfElection()), "PREPARE TRANSACTION '" + this.table + "'");
 		try {
 			assertThat(hold(second).view().foreign())
-				.isEqualTo(new ForeignHolder("prepared transaction '" + this.table + "'", true, false));
+				.isEqualTo(new ForeignHolder("prepared transaction '" + this.table + "'", Kind.BLOCKING));
 		}
 		finally {
 			this.server.execute("ROLLBACK PREPARED '" + this.table + "'");
@@ -406,7 +408,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		Connection foreign = begin("LOCK TABLE " + this.table + name);
 		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> second.acquire(NO_WAIT))
 			.withMessageContaining("The lease table is locked by another session");
-		Future<?> confirmation = start(first::confirm);
+		Future<?> confirmation = start(() -> first.confirm(true));
 		awaitStill(() -> !confirmation.isDone());
 		foreign.rollback();
 		get(confirmation);
@@ -464,7 +466,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		StoreSession session = node("node-a").open();
 		win(session);
 		Connection foreign = connect("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
-		assertThat(session.confirm().predecessor()).contains("leader-election.store=advisory-lock");
+		assertThat(session.confirm(true).predecessor()).contains("leader-election.store=advisory-lock");
 		execute(foreign, "SELECT pg_advisory_unlock_all()");
 		assertThat(confirm(session).predecessor()).isNull();
 		execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");

@@ -49,6 +49,9 @@ class LeadershipEndpointTests {
 
 	private static final Duration LONGEST_WATCH = Duration.ofMillis(7500);
 
+	/** For how long a standby may not know of a candidate. */
+	private static final Duration OLDEST_CANDIDATES = Duration.ofSeconds(33);
+
 	@AutoClose
 	private static final Nodes nodes = new Nodes(WebApplication.class,
 			"leader-election.elections.reports.lease-duration=10s");
@@ -188,7 +191,7 @@ class LeadershipEndpointTests {
 	}
 
 	private static void awaitViews(Node observer, Node leader, Node... candidates) {
-		Stream.of(candidates).forEach((node) -> node.awaitView(SOON, leader, candidates));
+		Stream.of(candidates).forEach((node) -> node.awaitView(OLDEST_CANDIDATES.plus(SOON), leader, candidates));
 		observer.awaitView(LONGEST_WATCH.plus(SOON), leader, candidates);
 	}
 

@@ -50,8 +50,8 @@ public final class MistakenElectors {
 				}
 
 				@Override
-				ElectionState extend(ElectionState state, Moment now, long anchor) {
-					return super.extend(state, now, now.nanos());
+				boolean extend(TermLeadership leadership, long now, long anchor) {
+					return super.extend(leadership, now, now);
 				}
 
 			};

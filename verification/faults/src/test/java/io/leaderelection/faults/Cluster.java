@@ -421,11 +421,12 @@ final class Cluster implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until a sample shows some fact, and return the node it is about.
+	 * Wait until a sample shows some fact, and return the node it is about. A session
+	 * that ends may have no name any longer.
 	 * @param fact returns the name of that node if the sample shows it
 	 */
 	NodeProcess awaitLocks(Function<LockSample, Optional<String>> fact) {
-		return node(await(() -> fact.apply(awaitSample())));
+		return node(await(() -> fact.apply(awaitSample()).filter((name) -> !name.isEmpty())));
 	}
 
 	/**

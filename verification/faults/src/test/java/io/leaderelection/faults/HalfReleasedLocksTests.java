@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * A session that dies frees its locks one partition of the server's table after the
  * other. Here it is held on the way, where the main key is free and the key of its term
- * is not: the fence takes that term for the current one, and the lock can be won.
+ * is not: the fence takes that term for the current one, and no later term is issued.
  */
 @AdvisoryLockOnly
 @Tag("ring2")
@@ -59,14 +59,14 @@ class HalfReleasedLocksTests {
 	@Test
 	void successorWaitsForTheRestAndForTransactionsThatPassedTheFenceMeanwhile() throws Exception {
 		betweenMainKeyAndTermKey((scene) -> {
-			scene.awaitSuccessor((status) -> isBlockedBy(status, "the session with pid " + scene.dying));
+			scene.awaitSuccessor((status) -> isBlockedBy(status, "session with pid " + scene.dying));
 			try (Connection early = server.connect()) {
 				assertThat(scene.fence(early)).isTrue();
 				String transaction = "the transaction of the session with pid " + PostgreSqlServer.pid(early);
 				Awaitility.await()
 					.during(Duration.ofSeconds(1))
 					.atMost(LIMIT)
-					.until(() -> scene.successor.status().role() == Role.ELECTED);
+					.until(() -> scene.successor.status().role() == Role.FOLLOWER);
 				scene.backend.close();
 				scene.awaitSuccessor((status) -> isBlockedBy(status, transaction));
 				assertThat(scene.successor.isLeader()).isFalse();

@@ -123,8 +123,7 @@ class ManyNodesTests {
 		int mostSessions = mostSessionsWhile(server, leader);
 		double seconds = (System.nanoTime() - start) / 1e9;
 		double perSecond = (nodes.statements() - statements) / seconds;
-		// A standby reads the election every 1.5 s in the message of a wait. Nothing else
-		// is sent, for instance by the driver
+		// Nothing else is sent, for instance by the driver
 		assertThat((received(server) - received) / seconds).isLessThanOrEqualTo(mostPerSecond)
 			.isBetween(perSecond / 2, perSecond + ElectionSettings.STANDBYS);
 		return mostSessions;

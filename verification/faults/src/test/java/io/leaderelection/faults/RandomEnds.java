@@ -187,7 +187,7 @@ final class RandomEnds implements AutoCloseable {
 	private static Action confirmations(Contender leader) {
 		return () -> {
 			while (true) {
-				leader.session().confirm();
+				leader.session().confirm(true);
 			}
 		};
 	}

@@ -70,6 +70,9 @@ class ResignationPaceTests {
 		try (LightNodes nodes = new LightNodes(this.server, 2, LEASE, Duration.ofMillis(100)).awaitSessions()) {
 			for (int i = 0; i < 5; i++) {
 				DefaultLeaderElector leader = nodes.awaitLeader();
+				// Or nobody else is a candidate yet
+				Awaitility.await()
+					.until(() -> nodes.electors().stream().allMatch((elector) -> elector.status().leader() != null));
 				leader.resign();
 				DefaultLeaderElector next = Awaitility.await()
 					.until(nodes::awaitLeader, (elector) -> elector != leader);

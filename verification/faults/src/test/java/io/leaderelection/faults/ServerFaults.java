@@ -151,13 +151,14 @@ final class ServerFaults extends FaultTable {
 		awaitQueue(cluster);
 		assertThat(sessions(server)).isEqualTo(pids);
 		// All hold the candidate key and a profile, each standby a seat, the one at the
-		// head of the queue also that key while it waits, the leader main, term and two
-		// notices, and nobody more
+		// head of the queue also that key while it waits, the leader main, term, requests
+		// and
+		// two notices, and nobody more
 		Awaitility.await()
 			.untilAsserted(() -> assertThat(server
 				.query("SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' "
 						+ "AND granted AND application_name LIKE 'leader-election %' GROUP BY pid ORDER BY 1"))
-				.containsExactly("3", "4", "6"));
+				.containsExactly("3", "4", "7"));
 		// A cancel during a confirmation leaves a line, as of any statement; one of a
 		// wait does not
 		assertThat(scene.log().complaints()).allMatch((complaint) -> complaint.pid() == leading

@@ -155,7 +155,7 @@ final class TakeoverFaults extends FaultTable {
 			statement.execute("SELECT pg_advisory_lock(%d, (pg_current_xact_id()::text::bigint & 2147483647)::int)"
 				.formatted(termClass));
 			scene.target().signal("KILL");
-			cluster.awaitHolder(scene.target());
+			scene.other().awaitStatus((status) -> status.contains("blockedBy=session with pid"));
 			Awaitility.await().during(Duration.ofSeconds(1)).until(() -> cluster.newestTerm().equals(term));
 			cluster.awaitSample();
 		}

@@ -61,8 +61,10 @@ enum Mutant implements SeededMistake {
 	/** The baseline is read after the look at the predecessor. */
 	BASELINE_AFTER_LOOK("G2_OneBeliever", Instance.CAUSE.nodes(2).with("MaxTerm", "2")),
 
-	/** The look at the predecessor is satisfied with the key of its term. */
-	TERM_KEY_LOOKED_AT("G2_OneBeliever", Instance.CAUSE),
+	/**
+	 * A winner issues a term although another session holds the key of an earlier one.
+	 */
+	TERM_DESPITE_EARLIER_KEY("G2_OneBeliever", Instance.CAUSE),
 
 	/** Several nodes wait for the main key. */
 	NO_HEAD("G2_OneBeliever", Instance.CAUSE),

@@ -21,7 +21,6 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
 import io.leaderelection.engine.Position.Elected;
-import io.leaderelection.engine.Position.Granted;
 import io.leaderelection.engine.Position.HandingOver;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
@@ -45,8 +44,8 @@ final class SentinelEngines {
 				}
 
 				@Override
-				ElectionState extend(ElectionState state, Moment now, long anchor) {
-					return super.extend(state, now, now.nanos());
+				boolean extend(TermLeadership leadership, long now, long anchor) {
+					return super.extend(leadership, now, now);
 				}
 
 			};
@@ -70,9 +69,9 @@ final class SentinelEngines {
 			case TRUST_REVIVED -> new ObservedTransitions(settings, timings) {
 
 				@Override
-				ElectionState extend(ElectionState state, Moment now, long anchor) {
-					Granted granted = state.granted();
-					return (granted != null) ? state.at(granted.trustedUntil(anchor + settings.trustNanos())) : state;
+				boolean extend(TermLeadership leadership, long now, long anchor) {
+					leadership.trust(anchor + settings.trustNanos());
+					return true;
 				}
 
 				@Override

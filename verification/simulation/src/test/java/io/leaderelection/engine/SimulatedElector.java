@@ -66,6 +66,8 @@ public final class SimulatedElector {
 
 	private @Nullable ElectionState seen;
 
+	private long seenTrustedUntil;
+
 	public SimulatedElector(Sentinel sentinel, ElectionSettings settings, ElectionTimings timings, ElectionStore store,
 			Scheduler scheduler, Process process, SplittableRandom random, Consumer<ElectionEvent> publisher, Log log) {
 		this(sentinel, settings, timings, store, process,
@@ -128,15 +130,16 @@ public final class SimulatedElector {
 	}
 
 	/**
-	 * Return whether the state has changed since the last call.
+	 * Return whether the state or the end of trust has changed since the last call.
 	 */
 	public boolean hasChanged() {
 		ElectionState state = this.election.state();
-		if (state == this.seen) {
-			return false;
-		}
+		Granted granted = state.granted();
+		long trustedUntil = (granted != null) ? granted.leadership().trustedUntil() : 0;
+		boolean changed = state != this.seen || trustedUntil != this.seenTrustedUntil;
 		this.seen = state;
-		return true;
+		this.seenTrustedUntil = trustedUntil;
+		return changed;
 	}
 
 	/**
@@ -145,7 +148,8 @@ public final class SimulatedElector {
 	public @Nullable GrantedTerm granted() {
 		Granted granted = this.election.state().granted();
 		return (granted != null)
-				? new GrantedTerm(granted.leadership(), granted instanceof Leading, granted.trustedUntil()) : null;
+				? new GrantedTerm(granted.leadership(), granted instanceof Leading, granted.leadership().trustedUntil())
+				: null;
 	}
 
 	/**

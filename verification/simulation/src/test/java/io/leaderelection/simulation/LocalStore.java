@@ -58,7 +58,7 @@ final class LocalStore implements ElectionStore {
 		}
 
 		@Override
-		public Confirmation confirm() throws SessionException {
+		public Confirmation confirm(boolean whole) throws SessionException {
 			probe(Duration.ZERO);
 			return new Confirmation(null, false, null);
 		}

@@ -175,10 +175,12 @@ public final class ElectionModel {
 			if (!this.granted) {
 				this.election.handedOver(false);
 			}
-			else if (this.election.apply((state, now) -> this.transitions.extend(state, now, now.nanos()))
-				.position()
-				.handOver() != null) {
-				handOver();
+			else {
+				long now = this.election.nanoTime();
+				this.transitions.extend(this.leadership, now, now);
+				if (this.election.state().position().handOver() != null) {
+					handOver();
+				}
 			}
 		}
 

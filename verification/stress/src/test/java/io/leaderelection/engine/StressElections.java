@@ -290,7 +290,7 @@ final class StressElections {
 		}
 
 		@Override
-		default Confirmation confirm() throws SessionException {
+		default Confirmation confirm(boolean whole) throws SessionException {
 			return new Confirmation(null, false, null);
 		}
 

@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
@@ -319,10 +320,19 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	 * Wait for the main key.
 	 * @param priority the priority of the node
 	 * @param predecessor the leader whose end is to be examined, if there is one
+	 * @param term the second half of the key of the term to observe, or 0
 	 */
 	@Override
-	String acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
-		return this.texts.add(() -> new Acquire(waitMillis, observe, seat, priority, predecessor));
+	String acquire(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int term) {
+		return this.texts.add(() -> new Acquire(waitMillis, seat, priority, predecessor, term));
+	}
+
+	/**
+	 * What follows the wait is part of the program.
+	 */
+	@Override
+	Map<String, String> acquiring() {
+		return Map.of();
 	}
 
 	@Override
@@ -338,14 +348,11 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 	@Override
 	String observe() {
-		return this.texts.query((backend) -> observation(new Rows(), view(backend, backend.pid())));
-	}
-
-	private static Rows observation(Rows rows, @Nullable View view) {
-		return rows.add("holder", (view != null) ? view.holder() : null, "term", (view != null) ? view.term() : null,
-				"head", (view != null) ? pids(view.head) : null, "candidates",
-				(view != null) ? pids(view.candidates) : null, "observers",
-				(view != null) ? pids(view.observers) : null, "threshold", THRESHOLD);
+		return this.texts.query((backend) -> {
+			View view = view(backend, backend.pid());
+			return Rows.of("holder", view.holder(), "term", view.term(), "head", pids(view.head), "candidates",
+					pids(view.candidates), "observers", pids(view.observers), "threshold", THRESHOLD);
+		});
 	}
 
 	private View view(Backend backend, int own) {
@@ -359,7 +366,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				else if (key.equals(this.head)) {
 					view.head.add(pid);
 				}
-				else if (isOfTerm(key) && !key.equals(this.clean)) {
+				else if (mode == LockMode.EXCLUSIVE && isOfTerm(key) && !key.equals(this.clean)) {
 					view.terms.add(key.low());
 				}
 			}
@@ -468,10 +475,31 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 	@Override
 	String confirm(Term term, long number) {
-		return this.texts.query((backend) -> confirm(backend, term, number));
+		return this.texts.query((backend) -> {
+			boolean held = backend.tryLock(this.main, LockMode.EXCLUSIVE, LockScope.TRANSACTION)
+					&& backend.tryLock(termKey(term), LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+			boolean requested = !backend.tryLock(requestKey(term), LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+			return rows(backend, number, "held", held, "requested", requested);
+		});
 	}
 
-	private Rows confirm(Backend backend, Term term, long number) {
+	/**
+	 * Return a row with the identity of the session first.
+	 */
+	private static Rows rows(Backend backend, long number, @Nullable Object... columns) {
+		return Rows.of(Stream
+			.concat(Stream.of("pid", backend.pid(), "in_recovery", backend.server().isInRecovery(), "token",
+					backend.token(), "number", number, "idle_session_timeout", backend.setting(Timeout.IDLE_SESSION),
+					"idle_in_transaction", backend.setting(Timeout.IDLE_IN_TRANSACTION)), Stream.of(columns))
+			.toArray());
+	}
+
+	@Override
+	String confirmAll(Term term, long number) {
+		return this.texts.query((backend) -> confirmAll(backend, term, number));
+	}
+
+	private Rows confirmAll(Backend backend, Term term, long number) {
 		LockKey termKey = termKey(term);
 		LockKey requestKey = requestKey(term);
 		boolean blind = this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
@@ -498,11 +526,9 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 			}
 		});
-		return Rows.of("pid", backend.pid(), "in_recovery", backend.server().isInRecovery(), "token", backend.token(),
-				"number", number, "idle_session_timeout", backend.setting(Timeout.IDLE_SESSION), "idle_in_transaction",
-				backend.setting(Timeout.IDLE_IN_TRANSACTION), "held", view.holders.size(), "predecessors",
-				pids(predecessors), "others", pids(others), "requests", pids(requests), "candidates",
-				pids(view.candidates), "observers", pids(view.observers));
+		return rows(backend, number, "held", view.holders.size() == 2, "predecessors", pids(predecessors), "others",
+				pids(others), "requests", pids(requests), "candidates", pids(view.candidates), "observers",
+				pids(view.observers));
 	}
 
 	private boolean isOfTerm(LockKey key) {
@@ -573,7 +599,9 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 		private static final int WAIT_FOR_HEAD = 1;
 
-		/** The baseline, and then whether the predecessor holds both keys. */
+		/**
+		 * The baseline, and then whether the key of the term of the predecessor is held.
+		 */
 		private static final int BEFORE = 2;
 
 		private static final int AFTER = 3;
@@ -586,40 +614,40 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 		private static final int LOOK = 7;
 
-		private static final int ISSUE = 8;
+		private static final int AWAIT_EARLIER = 8;
 
-		private static final int TAKE_TERM = 9;
+		private static final int ISSUE = 9;
 
-		private static final int PUBLISH = 10;
+		private static final int TAKE_TERM = 10;
 
-		private static final int WRITE = 11;
+		private static final int PUBLISH = 11;
 
-		private static final int TRY_FENCE = 12;
+		private static final int WRITE = 12;
 
-		private static final int AWAIT_END = 13;
+		private static final int TRY_FENCE = 13;
 
-		private static final int COMPARE = 14;
+		private static final int AWAIT_END = 14;
 
-		private static final int FREE_SEAT = 15;
+		private static final int COMPARE = 15;
 
-		private static final int WON = 16;
+		private static final int FREE_SEAT = 16;
+
+		private static final int WON = 17;
 
 		/** In the handler of the inner block. */
-		private static final int LOST_WITHIN = 17;
+		private static final int LOST_WITHIN = 18;
 
-		private static final int LOST = 18;
-
-		private static final int OBSERVE = 19;
+		private static final int LOST = 19;
 
 		private final long waitMillis;
-
-		private final boolean observe;
 
 		private final int seat;
 
 		private final int priority;
 
 		private final @Nullable Predecessor predecessor;
+
+		private final int observed;
 
 		private long begin;
 
@@ -628,6 +656,11 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		private boolean predecessorHolds;
 
 		private int looks;
+
+		/** The sessions that hold the key of an earlier term. */
+		private final Set<Integer> earlier = new HashSet<>();
+
+		private int earlierLooks;
 
 		private long term;
 
@@ -642,12 +675,12 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		/** Whether a candidate of higher priority waits. */
 		private boolean preceded;
 
-		private Acquire(long waitMillis, boolean observe, int seat, int priority, @Nullable Predecessor predecessor) {
+		private Acquire(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int observed) {
 			this.waitMillis = waitMillis;
-			this.observe = observe;
 			this.seat = seat;
 			this.priority = priority;
 			this.predecessor = predecessor;
+			this.observed = observed;
 		}
 
 		@Override
@@ -669,7 +702,12 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 						this.baseline = backend.endings();
 					}
 				}
-				case AFTER -> lookForPredecessor(backend);
+				case AFTER -> {
+					if (this.predecessor != null) {
+						this.predecessorHolds = !backend.tryLock(termKey(this.predecessor.termObject()), LockMode.SHARE,
+								LockScope.TRANSACTION);
+					}
+				}
 				case WAIT -> {
 					long waited = Math.round((backend.server().clock().now() - this.begin) / 1e6);
 					backend.set(Timeout.LOCK, Math.max(1, Math.min(this.waitMillis, this.waitMillis - waited)), true);
@@ -684,7 +722,13 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 					keys.onTake.accept(backend);
 					look(backend);
 					if (this.preceded) {
-						return leaveToOther(backend);
+						return leaveToOther(backend, "");
+					}
+				}
+				case AWAIT_EARLIER -> {
+					if (!isClear(backend)) {
+						return (this.earlierLooks <= MOST_LOOKS) ? AWAIT_EARLIER
+								: leaveToOther(backend, "blocked " + Collections.min(this.earlier));
 					}
 				}
 				case ISSUE -> {
@@ -701,18 +745,16 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 					}
 				}
 				case PUBLISH -> {
+					backend.tryLock(requestKey(new Term(0, this.timeline, this.term)), LockMode.SHARE,
+							LockScope.SESSION);
 					publish(backend);
-					if (this.preceded) {
-						return leaveToOther(backend);
-					}
 				}
 				case WRITE -> {
 					if (keys.sentinel != Sentinel.BARE_TRANSACTION_ID) {
 						backend.write();
 					}
 				}
-				case TRY_FENCE ->
-					this.clear = this.clear && backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+				case TRY_FENCE -> this.clear = backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				case AWAIT_END -> {
 					return awaitEnd(backend);
 				}
@@ -723,54 +765,66 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 					}
 				}
 				case WON -> {
-					Rows won = Rows.message(ANSWER + this.timeline + ":" + this.term + ":" + this.clean + ":"
-							+ this.clear + ":" + this.abandoned);
-					answer(this.observe ? observation(won, null) : won);
-					return END;
+					return end(this.timeline + ":" + this.term + ":" + this.clean + ":" + this.clear + ":"
+							+ this.abandoned);
 				}
 				case LOST_WITHIN -> backend.releaseSavepoint();
-				case LOST -> {
-					return lost();
-				}
 				default -> {
-					answer(observation(Rows.message(ANSWER), view(backend, backend.pid())));
-					return END;
+					return end(observation(backend));
 				}
 			}
 			return step + 1;
 		}
 
-		private int lost() {
-			answer(Rows.message(ANSWER));
-			return this.observe ? OBSERVE : END;
+		private int end(String answer) {
+			answer(Rows.message(ANSWER + answer));
+			return END;
+		}
+
+		private String observation(Backend backend) throws SqlError {
+			if (this.observed == 0) {
+				return "";
+			}
+			return backend.tryLock(termKey(this.observed), LockMode.SHARE, LockScope.TRANSACTION) ? "ended"
+					: "led " + THRESHOLD;
 		}
 
 		/**
 		 * Leave the main key to another candidate. The lock of the transaction remains to
 		 * its end.
 		 */
-		private int leaveToOther(Backend backend) {
+		private int leaveToOther(Backend backend, String answer) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
 			if (keys.sentinel != Sentinel.YIELDS_WITHOUT_UNLOCK) {
 				backend.unlock(keys.main, LockMode.EXCLUSIVE);
 			}
-			return lost();
+			return end(answer);
 		}
 
-		private void lookForPredecessor(Backend backend) {
-			Predecessor known = this.predecessor;
-			if (known == null) {
-				return;
+		/**
+		 * Return whether no session holds the key of an earlier term any longer, or else
+		 * wait for a moment.
+		 */
+		private boolean isClear(Backend backend) {
+			if (this.earlierLooks > 0) {
+				lookForEarlier(backend);
 			}
-			LockKey termKey = termKey(known.termObject());
-			List<LockKey> held = new ArrayList<>(2);
+			boolean clear = this.earlier.isEmpty()
+					|| AdvisoryLockPrograms.this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
+			if (!clear && ++this.earlierLooks <= MOST_LOOKS) {
+				backend.sleep(1_000_000);
+			}
+			return clear;
+		}
+
+		private void lookForEarlier(Backend backend) {
+			this.earlier.clear();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
-				if (granted && mode == LockMode.EXCLUSIVE && pid == known.pid()
-						&& (key.equals(termKey) || key.equals(AdvisoryLockPrograms.this.main))) {
-					held.add(key);
+				if (pid != backend.pid() && granted && mode == LockMode.EXCLUSIVE && isOfTerm(key)
+						&& !key.equals(AdvisoryLockPrograms.this.clean)) {
+					this.earlier.add(pid);
 				}
 			});
-			this.predecessorHolds = held.size() == 2;
 		}
 
 		private int awaitEnd(Backend backend) {
@@ -794,7 +848,6 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 
 		private void look(Backend backend) {
 			AdvisoryLockPrograms keys = AdvisoryLockPrograms.this;
-			boolean[] earlier = new boolean[1];
 			Set<Integer> waiting = new HashSet<>();
 			Set<Integer> higher = new HashSet<>();
 			backend.server().visitLocks((key, mode, pid, granted) -> {
@@ -806,7 +859,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 						this.clean = true;
 					}
 					else {
-						earlier[0] = true;
+						this.earlier.add(pid);
 					}
 				}
 				if (!granted && (key.equals(keys.main) || key.equals(keys.head))) {
@@ -818,7 +871,6 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 				}
 			});
 			this.preceded = !Collections.disjoint(waiting, higher);
-			this.clear = !earlier[0] || keys.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
 		}
 
 		private void publish(Backend backend) throws SqlError {

@@ -158,7 +158,7 @@ final class ComparedElection implements AutoCloseable {
 			case ACQUIRE -> attempt(() -> words(node.acquire(wait)));
 			case OBSERVE -> attempt(() -> words(node.observe()));
 			case REQUEST -> attempt(() -> "requested " + request(number, term(operation.term())));
-			case CONFIRM -> attempt(() -> words(node.confirm()));
+			case CONFIRM -> attempt(() -> words(node.confirm(operation.patient())));
 			case PASS_BARRIER -> attempt(() -> {
 				String blocker = node.passBarrier(wait);
 				return (blocker != null) ? "blocked by " + number(blocker) : "passed";
