@@ -247,9 +247,8 @@ final class LeaderPhase {
 	}
 
 	private Confirmation confirm(long start) throws SessionException {
-		// Before the grant an earlier term may not have ended, and a hand-over depends on
-		// the
-		// candidates
+		// Before the grant, an earlier term may not have ended; a hand-over depends on
+		// the candidates
 		boolean whole = !(this.election.state().position() instanceof Leading);
 		Confirmation confirmation = this.session.ask((opened) -> opened.confirm(whole));
 		this.contact.answered(this.session, false);
