@@ -49,8 +49,7 @@ final class ServerCheck {
 			  FROM pg_catalog.pg_settings) AS settings
 			WHERE preset AND name OPERATOR(pg_catalog.=) ANY ('{idle_session_timeout,idle_in_transaction_session_timeout,
 			    statement_timeout,lock_timeout,transaction_timeout,default_transaction_read_only,default_transaction_isolation,
-			    synchronous_commit,search_path,tcp_user_timeout,tcp_keepalives_idle,
-			    client_connection_check_interval}'::pg_catalog.text[])
+			    synchronous_commit,search_path,tcp_user_timeout,tcp_keepalives_idle}'::pg_catalog.text[])
 			  OR name OPERATOR(pg_catalog.=) ANY ('{deadlock_timeout,log_min_duration_statement,log_lock_waits,
 			    synchronous_standby_names,max_connections}'::pg_catalog.text[])
 			ORDER BY name

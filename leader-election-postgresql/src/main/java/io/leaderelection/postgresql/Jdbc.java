@@ -130,10 +130,10 @@ public final class Jdbc {
 	 * @param connection the connection
 	 * @param text the statements
 	 * @param prefix the prefix of the message
-	 * @return what follows the prefix
-	 * @throws SQLException if a statement fails, or the message is missing
+	 * @return what follows the prefix, or {@code null} without a message
+	 * @throws SQLException if a statement fails
 	 */
-	public static String answer(Connection connection, String text, String prefix) throws SQLException {
+	public static @Nullable String answer(Connection connection, String text, String prefix) throws SQLException {
 		try (Statement statement = connection.createStatement()) {
 			execute(statement, text);
 			for (SQLWarning each = statement.getWarnings(); each != null; each = each.getNextWarning()) {
@@ -142,9 +142,7 @@ public final class Jdbc {
 					return message.substring(prefix.length());
 				}
 			}
-			throw new SQLException(
-					"The answer of the server is missing: a proxy or pooler in between may have dropped its "
-							+ "message of level INFO");
+			return null;
 		}
 	}
 

@@ -225,14 +225,7 @@ public record ServerInspection(String version, int versionNumber, int pid, boole
 	 * Return the longest wait for the settings that were read with a row.
 	 */
 	public static long longestWaitMillis(ResultSet row) throws SQLException {
-		return longestWaitMillis(row.getDouble("threshold"));
-	}
-
-	/**
-	 * Return the longest wait for a threshold in seconds.
-	 */
-	public static long longestWaitMillis(double seconds) {
-		long threshold = Math.round(seconds * 1000);
+		long threshold = Math.round(row.getDouble("threshold") * 1000);
 		return Math.max(SHORTEST_WAIT, Math.min(LONGEST_WAIT, threshold * 4 / 5));
 	}
 

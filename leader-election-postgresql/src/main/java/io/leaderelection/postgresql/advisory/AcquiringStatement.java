@@ -89,29 +89,22 @@ final class AcquiringStatement {
 			DO $acquire$
 			DECLARE
 			  win text NOT NULL := nullif(pg_catalog.current_setting('${win}', true), '');
-			  baseline text;
-			  waited boolean;
 			BEGIN
 			  BEGIN
 			    BEGIN
-			      PERFORM pg_catalog.set_config('lock_timeout', '${wait}', true), pg_catalog.pg_advisory_xact_lock(${head});
-			      ${examine}
-			      PERFORM pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - 1000 * extract(
+			      PERFORM pg_catalog.set_config('lock_timeout', '${wait}', true), pg_catalog.pg_advisory_xact_lock(${head}),
+			        ${examine} pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - 1000 * extract(
 			          epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())))::int::text, true),
 			        pg_catalog.pg_advisory_xact_lock(${main});
-			      waited := true;
 			    EXCEPTION WHEN lock_not_available OR query_canceled THEN
-			      waited := false;
+			      ${observe}
+			      RETURN;
 			    END;
 			  EXCEPTION WHEN query_canceled THEN
-			    waited := false;
-			  END;
-			  IF NOT waited THEN
-			    RAISE INFO '${answer}%', ${observation};
+			    ${answer}
 			    RETURN;
-			  END IF;
-			  PERFORM pg_catalog.pg_advisory_lock(${main}), pg_catalog.set_config('${baseline}', coalesce(baseline, ''), true),
-			    pg_catalog.set_config('${examined}', '${predecessor}', true),
+			  END;
+			  PERFORM pg_catalog.pg_advisory_lock(${main}), pg_catalog.set_config('${examined}', '${predecessor}', true),
 			    pg_catalog.set_config('${seat}', '${seatNumber}', true),
 			    pg_catalog.set_config('${priority}', '${priorityNumber}', true);
 			  EXECUTE win;
@@ -119,20 +112,26 @@ final class AcquiringStatement {
 			""";
 
 	/**
-	 * What the server has counted, unless the key of the term is free afterwards.
+	 * Remember what the server has counted, unless the key of the term is free
+	 * afterwards: {@code CASE} guarantees that order.
 	 */
 	private static final String EXAMINE = """
-			baseline := (SELECT CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${termOfPredecessor})
-			    THEN NULL ELSE counted END FROM (SELECT ${endings} AS counted OFFSET 0) AS before);""";
+			CASE WHEN pg_catalog.set_config('${baseline}', ${endings}, true) IS NULL THEN NULL
+			    WHEN pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${termOfPredecessor})
+			    THEN pg_catalog.set_config('${baseline}', '', true) END,""";
 
-	private static final String OBSERVATION = """
-			CASE WHEN pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${term})
-			    THEN 'ended' ELSE pg_catalog.concat('led ', ${threshold}) END""";
+	/** Also shows that the client receives answers. */
+	private static final String ANSWER = "RAISE INFO '" + AdvisoryLockSql.ANSWER + "';";
+
+	private static final String OBSERVE = """
+			IF pg_catalog.pg_try_advisory_xact_lock_shared(${termClass}, ${term}) THEN
+			  RAISE INFO '${prefix}ended';
+			END IF;""";
 
 	private static final String WIN_TEXT = """
 			DO $win$
 			DECLARE
-			  baseline text := nullif(pg_catalog.current_setting('${baseline}'), '');
+			  baseline text := nullif(pg_catalog.current_setting('${baseline}', true), '');
 			  predecessor int := pg_catalog.current_setting('${examined}');
 			  seat int := pg_catalog.current_setting('${seat}');
 			  priority int := pg_catalog.current_setting('${priority}');
@@ -152,7 +151,7 @@ final class AcquiringStatement {
 			    INTO clean, clear, preceded FROM ${locks} AND pid <> pg_catalog.pg_backend_pid();
 			  IF preceded THEN
 			    PERFORM pg_catalog.pg_advisory_unlock(${main});
-			    RAISE INFO '${answer}';
+			    RAISE INFO '${prefix}';
 			    RETURN;
 			  END IF;
 
@@ -164,7 +163,7 @@ final class AcquiringStatement {
 			  END LOOP;
 			  IF NOT clear THEN
 			    PERFORM pg_catalog.pg_advisory_unlock(${main});
-			    RAISE INFO '${answer}blocked %', earlier;
+			    RAISE INFO '${prefix}blocked %', earlier;
 			    RETURN;
 			  END IF;
 
@@ -199,7 +198,7 @@ final class AcquiringStatement {
 			  IF seat <> 0 THEN
 			    PERFORM pg_catalog.pg_advisory_unlock(${observerClass}, seat);
 			  END IF;
-			  RAISE INFO '${answer}%:%:%:%:%', timeline, term, clean::text, clear::text, abandoned::text;
+			  RAISE INFO '${prefix}%:%:%:%:%', timeline, term, clean::text, clear::text, abandoned::text;
 			END $win$;
 			""";
 
@@ -209,7 +208,7 @@ final class AcquiringStatement {
 
 	private final String examine;
 
-	private final String observation;
+	private final String observe;
 
 	private final String win;
 
@@ -241,12 +240,12 @@ final class AcquiringStatement {
 		values.put("examined", "leader_election.predecessor");
 		values.put("seat", "leader_election.seat");
 		values.put("priority", "leader_election.priority");
-		values.put("answer", AdvisoryLockSql.ANSWER);
-		values.put("threshold", ServerInspection.THRESHOLD);
+		values.put("prefix", AdvisoryLockSql.ANSWER);
+		values.put("answer", ANSWER);
 		// A server may log it
 		this.text = compact(TEXT, values);
 		this.examine = compact(EXAMINE, values);
-		this.observation = compact(OBSERVATION, values);
+		this.observe = compact(OBSERVE, values);
 		this.win = compact(WIN_TEXT, values);
 	}
 
@@ -270,7 +269,7 @@ final class AcquiringStatement {
 		return replace(this.text, Map.of("wait", waitMillis, "seatNumber", seat, "priorityNumber", priority,
 				"predecessor", (predecessor != null) ? predecessor.pid() : 0, "examine", (predecessor != null)
 						? replace(this.examine, Map.of("termOfPredecessor", predecessor.termObject())) : "",
-				"observation", (term != 0) ? replace(this.observation, Map.of("term", term)) : "''"));
+				"observe", (term != 0) ? replace(this.observe, Map.of("term", term)) : ANSWER));
 	}
 
 	private static String compact(String text, Map<String, Object> values) {

@@ -58,8 +58,10 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private static final long LAST_IDLE_MILLIS = 1000;
 
-	/** The minimum time between two observations of the leader by a standby. */
-	private static final long OBSERVE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
+	/**
+	 * The minimum time between two readings of the locks by a standby without a leader.
+	 */
+	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
 
 	/**
 	 * The minimum time between two readings of the locks that show nothing new. One locks
@@ -73,8 +75,6 @@ final class AdvisoryLockSession implements StoreSession {
 	private static final long WAIT_INTERVAL_MILLIS = 100;
 
 	private static final String QUERY_CANCELED = "57014";
-
-	private static final String LED = "led ";
 
 	private static final String BLOCKED = "blocked ";
 
@@ -150,8 +150,6 @@ final class AdvisoryLockSession implements StoreSession {
 
 	private boolean node;
 
-	private long observeAt;
-
 	/** Since when a session keeps a key of an earlier term from this one. */
 	private @Nullable Long blockedSince;
 
@@ -193,8 +191,7 @@ final class AdvisoryLockSession implements StoreSession {
 		this.slowTakeover = slowTakeover;
 		this.seats = seats;
 		this.profile = profile;
-		this.observeAt = platform.nanoTime();
-		this.readAt = this.observeAt;
+		this.readAt = platform.nanoTime();
 	}
 
 	@Override
@@ -263,14 +260,14 @@ final class AdvisoryLockSession implements StoreSession {
 		long wait = Math.max(1, Math.min(timeout.toMillis(), this.longestWaitMillis));
 		pause();
 		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
-		long now = this.platform.nanoTime();
-		boolean read = now - this.readAt >= 0;
-		boolean due = read || now - this.observeAt >= 0;
-		String answer = attempt(this.sql.acquire(wait, this.seat, this.profile.priority(), predecessor,
-				(due && !read) ? this.observedTerm : 0));
-		if (answer == null || !answer.contains(":")) {
-			View view = (due && !isLed(answer)) ? observe() : this.peers.known();
-			return new Acquisition.Held(blocked(answer, view));
+		boolean due = this.platform.nanoTime() - this.readAt >= 0;
+		int observed = due ? 0 : this.observedTerm;
+		String answer = attempt(this.sql.acquire(wait, this.seat, this.profile.priority(), predecessor, observed),
+				observed != 0);
+		if (!answer.contains(":")) {
+			boolean ended = ENDED.equals(answer);
+			this.undecided = ended ? 0 : this.undecided;
+			return new Acquisition.Held(blocked(answer, (due || ended) ? observe() : this.peers.known()));
 		}
 		String[] parts = answer.split(":");
 		this.term = new Term(this.termEpoch, Long.parseLong(parts[0]), Long.parseLong(parts[1]));
@@ -288,19 +285,26 @@ final class AdvisoryLockSession implements StoreSession {
 	/**
 	 * Try to win the lock. A statement that is cancelled directly before or after its
 	 * wait has failed, but may have acquired locks. In that case the session must end.
-	 * @return the answer, or {@code null} if the statement was cancelled and has acquired
-	 * no lock
+	 * @param silent whether a missing answer says that nothing has changed; if a proxy
+	 * drops the answers, this is found before
+	 * @return the answer, or nothing if the statement was cancelled and has acquired no
+	 * lock
 	 */
-	private @Nullable String attempt(String text) throws SessionException {
+	private String attempt(String text, boolean silent) throws SessionException {
 		try {
-			return Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER);
+			String answer = Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER);
+			if (answer == null && !silent) {
+				throw new SQLException("The answer of the server is missing: a proxy or pooler in between may have "
+						+ "dropped its message of level INFO");
+			}
+			return (answer != null) ? answer : "";
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
 					|| query(this.sql::holdsAny, (row) -> row.getBoolean("holds"))) {
 				throw lost(ex);
 			}
-			return null;
+			return "";
 		}
 	}
 
@@ -322,8 +326,8 @@ final class AdvisoryLockSession implements StoreSession {
 	 * Return a view with the session that has kept a key of an earlier term for some time
 	 * after the main key, if there is one.
 	 */
-	private View blocked(@Nullable String answer, View view) throws SessionException {
-		if (answer == null || !answer.startsWith(BLOCKED)) {
+	private View blocked(String answer, View view) throws SessionException {
+		if (!answer.startsWith(BLOCKED)) {
 			this.blockedSince = null;
 			return view;
 		}
@@ -338,19 +342,6 @@ final class AdvisoryLockSession implements StoreSession {
 		return new View(view.leader(), view.candidates(), new ForeignHolder(words, Kind.EARLIER_TERM));
 	}
 
-	/**
-	 * Return whether the observed term had not ended after a wait.
-	 */
-	private boolean isLed(@Nullable String answer) {
-		if (answer == null || !answer.startsWith(LED)) {
-			this.undecided = ENDED.equals(answer) ? 0 : this.undecided;
-			return false;
-		}
-		this.observeAt = this.platform.nanoTime() + OBSERVE_INTERVAL;
-		this.longestWaitMillis = ServerInspection.longestWaitMillis(Double.parseDouble(answer.substring(LED.length())));
-		return true;
-	}
-
 	@Override
 	public View observe() throws SessionException {
 		join();
@@ -361,11 +352,10 @@ final class AdvisoryLockSession implements StoreSession {
 		this.longestWaitMillis = observation.longestWaitMillis();
 		View view = unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
 				observation.head(), observation.nodes()));
-		long now = this.platform.nanoTime();
 		this.undecided = this.peers.isUndecided() ? this.undecided + 1 : 0;
-		this.observeAt = now + OBSERVE_INTERVAL;
-		this.readAt = now + (this.peers.isSettled() ? READ_INTERVAL : retryInterval(this.undecided));
 		this.observedTerm = (int) observation.term();
+		this.readAt = this.platform.nanoTime()
+				+ ((this.observedTerm != 0 && this.peers.isSettled()) ? READ_INTERVAL : retryInterval(this.undecided));
 		return view;
 	}
 
@@ -375,7 +365,7 @@ final class AdvisoryLockSession implements StoreSession {
 	 */
 	private static long retryInterval(int observations) {
 		if (observations == 0 || observations > MOST_READS) {
-			return OBSERVE_INTERVAL << Math.min(Math.max(observations - MOST_READS, 0), MOST_DOUBLINGS);
+			return RETRY_INTERVAL << Math.min(Math.max(observations - MOST_READS, 0), MOST_DOUBLINGS);
 		}
 		return 0;
 	}

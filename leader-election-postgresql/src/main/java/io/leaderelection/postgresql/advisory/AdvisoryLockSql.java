@@ -41,7 +41,7 @@ class AdvisoryLockSql {
 
 	/**
 	 * The prefix of the answer of {@link #acquire}; nothing follows if the lock was not
-	 * won.
+	 * won. There is no answer if the observed term has not ended.
 	 */
 	static final String ANSWER = "leader_election ";
 

@@ -387,13 +387,12 @@ public class AdvisoryLockStore implements ElectionStore {
 		settings.put("default_transaction_isolation", "read committed");
 		settings.put("default_transaction_deferrable", "off");
 		settings.put("search_path", "pg_catalog, pg_temp");
-		// All counters of the acquiring statement are from one reading
-		settings.put("stats_fetch_consistency", "cache");
+		// A copy of the counters for each transaction would cost more than reading them
+		settings.put("stats_fetch_consistency", "none");
 		settings.put("tcp_user_timeout", Long.toString(lease));
 		settings.put("tcp_keepalives_idle", Long.toString(leaseSeconds));
 		settings.put("tcp_keepalives_interval", "1");
 		settings.put("tcp_keepalives_count", "3");
-		settings.put("client_connection_check_interval", Long.toString(Math.max(100, lease / 5)));
 		settings.put("application_name", applicationName());
 		settings.put(AdvisoryLockSql.TOKEN, token);
 		return settings;

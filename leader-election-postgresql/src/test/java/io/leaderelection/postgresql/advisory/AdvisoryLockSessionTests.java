@@ -262,7 +262,6 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 		assertThat(value(connection, "SHOW idle_in_transaction_session_timeout")).isEqualTo("3s");
 		assertThat(value(connection, "SHOW synchronous_commit")).isEqualTo("local");
 		assertThat(value(connection, "SHOW default_transaction_read_only")).isEqualTo("off");
-		assertThat(value(connection, "SHOW client_connection_check_interval")).isEqualTo("600ms");
 		assertThat(value(connection, "SHOW application_name")).isEqualTo(session.name())
 			.startsWith("leader-election electi~")
 			.endsWith(" node-a");

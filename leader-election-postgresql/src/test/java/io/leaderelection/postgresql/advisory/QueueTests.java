@@ -98,7 +98,7 @@ class QueueTests extends AdvisoryLockFixture {
 			assertThat(follower.acquire(Duration.ofMillis(100))).isEqualTo(first);
 		}
 		assertThat(readings).hasValue(1);
-		assertThat(observed).startsWith(0, 0).filteredOn((term) -> term != 0).hasSize(1);
+		assertThat(observed).startsWith(0).filteredOn((term) -> term != 0).hasSize(observed.size() - 1);
 	}
 
 	@Test

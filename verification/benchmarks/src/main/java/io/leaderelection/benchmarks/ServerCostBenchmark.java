@@ -168,6 +168,7 @@ public final class ServerCostBenchmark {
 
 	private void track(String what) {
 		this.jdbc.execute("ALTER SYSTEM SET pg_stat_statements.track = '" + what + "'");
+		this.jdbc.execute("ALTER SYSTEM SET compute_query_id = " + ("none".equals(what) ? "off" : "on"));
 		this.jdbc.queryForList("SELECT pg_reload_conf()");
 	}
 

@@ -144,7 +144,10 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		return this.texts.query((backend) -> {
 			if (backend.token() == null) {
 				for (Timeout timeout : Timeout.values()) {
-					backend.set(timeout, Long.parseLong(settings.get(timeout.setting())), false);
+					String value = settings.get(timeout.setting());
+					if (value != null) {
+						backend.set(timeout, Long.parseLong(value), false);
+					}
 				}
 				backend.setToken(settings.get(TOKEN));
 			}
@@ -768,9 +771,18 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 					return end(this.timeline + ":" + this.term + ":" + this.clean + ":" + this.clear + ":"
 							+ this.abandoned);
 				}
-				case LOST_WITHIN -> backend.releaseSavepoint();
+				case LOST_WITHIN -> {
+					if (this.observed == 0) {
+						return end("");
+					}
+					if (backend.tryLock(termKey(this.observed), LockMode.SHARE, LockScope.TRANSACTION)) {
+						return end("ended");
+					}
+					answer(Rows.of());
+					return END;
+				}
 				default -> {
-					return end(observation(backend));
+					return end("");
 				}
 			}
 			return step + 1;
@@ -779,14 +791,6 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		private int end(String answer) {
 			answer(Rows.message(ANSWER + answer));
 			return END;
-		}
-
-		private String observation(Backend backend) throws SqlError {
-			if (this.observed == 0) {
-				return "";
-			}
-			return backend.tryLock(termKey(this.observed), LockMode.SHARE, LockScope.TRANSACTION) ? "ended"
-					: "led " + THRESHOLD;
 		}
 
 		/**
