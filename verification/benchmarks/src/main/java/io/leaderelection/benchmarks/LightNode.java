@@ -16,15 +16,20 @@
 
 package io.leaderelection.benchmarks;
 
+import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.LeadershipGrantedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
@@ -36,6 +41,7 @@ import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.CountedConnection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node in this JVM, without an application. Counts the text that it sends and its
@@ -53,6 +59,9 @@ final class LightNode implements AutoCloseable {
 
 	private final LongAdder characters = new LongAdder();
 
+	/** Of the application, which watchers borrow from. */
+	private final HikariDataSource pool;
+
 	private final LongAdder grants = new LongAdder();
 
 	private final DefaultLeaderElectors electors;
@@ -66,6 +75,7 @@ final class LightNode implements AutoCloseable {
 	 * @param elections the number of elections
 	 */
 	LightNode(String url, Store store, String group, String id, int elections) {
+		this.pool = pool(url);
 		List<ElectionSettings> settings = IntStream.range(0, elections)
 			.mapToObj((number) -> new ElectionSettings("election-" + number, id, LEASE, TAKEOVER_DELAY, DRAIN_TIMEOUT,
 					true))
@@ -95,8 +105,36 @@ final class LightNode implements AutoCloseable {
 	}
 
 	private ConnectionSource source(String url) {
-		return (settings) -> CountedConnection.of(DriverManager.getConnection(url, settings), this.messages,
-				this.characters);
+		return new ConnectionSource() {
+
+			@Override
+			public Connection connect(Properties settings) throws SQLException {
+				return counted(DriverManager.getConnection(url, settings));
+			}
+
+			@Override
+			public @Nullable Connection borrow(Duration timeout) {
+				try {
+					return counted(LightNode.this.pool.getConnection());
+				}
+				catch (SQLException ex) {
+					return null;
+				}
+			}
+
+		};
+	}
+
+	private Connection counted(Connection connection) {
+		return CountedConnection.of(connection, this.messages, this.characters);
+	}
+
+	private static HikariDataSource pool(String url) {
+		HikariConfig pool = new HikariConfig();
+		pool.setJdbcUrl(url);
+		pool.setMaximumPoolSize(1);
+		pool.setMinimumIdle(0);
+		return new HikariDataSource(pool);
 	}
 
 	/**
@@ -124,6 +162,7 @@ final class LightNode implements AutoCloseable {
 			.map(DefaultLeaderElector::stop)
 			.toArray(CompletableFuture<?>[]::new);
 		CompletableFuture.allOf(stopped).get(60, TimeUnit.SECONDS);
+		this.pool.close();
 	}
 
 }

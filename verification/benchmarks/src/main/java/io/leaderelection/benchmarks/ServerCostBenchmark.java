@@ -53,6 +53,9 @@ public final class ServerCostBenchmark {
 	/** Without the full pages of the first change after a checkpoint. */
 	private static final String WAL = "SELECT wal_bytes - 8192 * wal_fpi FROM pg_stat_wal";
 
+	/** The sessions of elections, but not those of the pools. */
+	private static final String NODES = "WHERE application_name LIKE 'leader-election %'";
+
 	private static final String STATEMENTS = "FROM pg_stat_statements WHERE userid = 'node'::regrole";
 
 	/** The text of a block contains those of its statements, which are counted too. */
@@ -190,7 +193,7 @@ public final class ServerCostBenchmark {
 	 * they share.
 	 */
 	private double memory() {
-		return this.jdbc.queryForList("SELECT pid FROM pg_stat_activity WHERE usename = 'node'", Long.class)
+		return this.jdbc.queryForList("SELECT pid FROM pg_stat_activity " + NODES, Long.class)
 			.stream()
 			.mapToLong((pid) -> Machine.read(pid, "smaps_rollup")
 				.lines()
@@ -202,7 +205,7 @@ public final class ServerCostBenchmark {
 	}
 
 	private int connections() {
-		return (int) number("SELECT count(*) FROM pg_stat_activity WHERE usename = 'node'");
+		return (int) number("SELECT count(*) FROM pg_stat_activity " + NODES);
 	}
 
 	private double number(String sql) {
