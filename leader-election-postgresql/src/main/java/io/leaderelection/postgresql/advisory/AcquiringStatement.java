@@ -38,9 +38,10 @@ import org.jspecify.annotations.Nullable;
  * could begin and end within one wait, and the predecessor of a winner would not be
  * known.
  * <p>
- * Between both waits, the statement reads how many sessions have ended, and only then
- * tries to share the key of the term of the predecessor. If that is still held, its own
- * end is not counted, and no later term has begun.
+ * Between both waits (the executor evaluates a list in order), the statement reads how
+ * many sessions have ended, and only then, as {@code CASE} guarantees, tries to share the
+ * key of the term of the predecessor. If that is still held, its own end is not counted,
+ * and no later term has begun.
  * <li><b>Take the main key for the session,</b> which no longer has to wait.
  * <li><b>Read the locks.</b> If a candidate of higher priority waits in the queue, the
  * main key is left to it before anything else has changed: the server passes it on with
@@ -113,7 +114,7 @@ final class AcquiringStatement {
 
 	/**
 	 * Remember what the server has counted, unless the key of the term is free
-	 * afterwards: {@code CASE} guarantees that order.
+	 * afterwards.
 	 */
 	private static final String EXAMINE = """
 			CASE WHEN pg_catalog.set_config('${baseline}', ${endings}, true) IS NULL THEN NULL
@@ -263,7 +264,7 @@ final class AcquiringStatement {
 	 * @param priority the priority of this node
 	 * @param predecessor the leader whose end is to be examined if this node wins
 	 * @param term the second half of the key of the term to observe if this node does not
-	 * win, or 0
+	 * win, or 0 if an answer is required
 	 */
 	String text(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int term) {
 		return replace(this.text, Map.of("wait", waitMillis, "seatNumber", seat, "priorityNumber", priority,

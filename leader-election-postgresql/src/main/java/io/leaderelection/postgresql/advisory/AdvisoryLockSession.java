@@ -59,7 +59,8 @@ final class AdvisoryLockSession implements StoreSession {
 	private static final long LAST_IDLE_MILLIS = 1000;
 
 	/**
-	 * The minimum time between two readings of the locks by a standby without a leader.
+	 * The minimum time between two readings of the locks by a standby while something is
+	 * to be determined.
 	 */
 	private static final long RETRY_INTERVAL = TimeUnit.MILLISECONDS.toNanos(1500);
 
@@ -149,6 +150,9 @@ final class AdvisoryLockSession implements StoreSession {
 	private @Nullable Integer foreign;
 
 	private boolean node;
+
+	/** Whether this session has received an answer: only then, none says something. */
+	private boolean answered;
 
 	/** Since when a session keeps a key of an earlier term from this one. */
 	private @Nullable Long blockedSince;
@@ -261,7 +265,7 @@ final class AdvisoryLockSession implements StoreSession {
 		pause();
 		Predecessor predecessor = (this.slowTakeover == null) ? this.peers.predecessor(this.takeoverDelay) : null;
 		boolean due = this.platform.nanoTime() - this.readAt >= 0;
-		int observed = due ? 0 : this.observedTerm;
+		int observed = (due || !this.answered) ? 0 : this.observedTerm;
 		String answer = attempt(this.sql.acquire(wait, this.seat, this.profile.priority(), predecessor, observed),
 				observed != 0);
 		if (!answer.contains(":")) {
@@ -285,19 +289,14 @@ final class AdvisoryLockSession implements StoreSession {
 	/**
 	 * Try to win the lock. A statement that is cancelled directly before or after its
 	 * wait has failed, but may have acquired locks. In that case the session must end.
-	 * @param silent whether a missing answer says that nothing has changed; if a proxy
-	 * drops the answers, this is found before
+	 * @param silent whether a missing answer says that nothing has changed
 	 * @return the answer, or nothing if the statement was cancelled and has acquired no
 	 * lock
 	 */
 	private String attempt(String text, boolean silent) throws SessionException {
+		String answer;
 		try {
-			String answer = Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER);
-			if (answer == null && !silent) {
-				throw new SQLException("The answer of the server is missing: a proxy or pooler in between may have "
-						+ "dropped its message of level INFO");
-			}
-			return (answer != null) ? answer : "";
+			answer = Jdbc.answer(this.connection, this.prefix + text, AdvisoryLockSql.ANSWER);
 		}
 		catch (SQLException ex) {
 			if (!QUERY_CANCELED.equals(ex.getSQLState())
@@ -306,6 +305,12 @@ final class AdvisoryLockSession implements StoreSession {
 			}
 			return "";
 		}
+		if (answer == null && !silent) {
+			throw new SessionException("The answer of the server is missing: a proxy or pooler in between may have "
+					+ "dropped its message of level INFO", null);
+		}
+		this.answered = true;
+		return (answer != null) ? answer : "";
 	}
 
 	/**
@@ -355,17 +360,18 @@ final class AdvisoryLockSession implements StoreSession {
 		this.undecided = this.peers.isUndecided() ? this.undecided + 1 : 0;
 		this.observedTerm = (int) observation.term();
 		this.readAt = this.platform.nanoTime()
-				+ ((this.observedTerm != 0 && this.peers.isSettled()) ? READ_INTERVAL : retryInterval(this.undecided));
+				+ ((this.observedTerm != 0 && this.peers.isSettled()) ? READ_INTERVAL : retryInterval());
 		return view;
 	}
 
 	/**
 	 * Return the time to the next observation after some that did not show all: at first
-	 * it follows at once.
+	 * it follows at once. Without a term, no wait can answer that it has ended.
 	 */
-	private static long retryInterval(int observations) {
-		if (observations == 0 || observations > MOST_READS) {
-			return RETRY_INTERVAL << Math.min(Math.max(observations - MOST_READS, 0), MOST_DOUBLINGS);
+	private long retryInterval() {
+		if (this.undecided == 0 || this.undecided > MOST_READS) {
+			int doublings = Math.min(Math.max(this.undecided - MOST_READS, 0), MOST_DOUBLINGS);
+			return RETRY_INTERVAL << ((this.observedTerm != 0) ? doublings : 0);
 		}
 		return 0;
 	}

@@ -41,7 +41,7 @@ class AdvisoryLockSql {
 
 	/**
 	 * The prefix of the answer of {@link #acquire}; nothing follows if the lock was not
-	 * won. There is no answer if the observed term has not ended.
+	 * won. Without an answer, the observed term has not ended.
 	 */
 	static final String ANSWER = "leader_election ";
 
@@ -302,7 +302,7 @@ class AdvisoryLockSql {
 	 * @param priority the priority of this node
 	 * @param predecessor the leader whose end is to be examined if this node wins
 	 * @param term the second half of the key of the term to observe if this node does not
-	 * win, or 0
+	 * win, or 0 if an answer is required
 	 */
 	String acquire(long waitMillis, int seat, int priority, @Nullable Predecessor predecessor, int term) {
 		return this.acquiring.text(waitMillis, seat, priority, predecessor, term);

@@ -387,8 +387,8 @@ public class AdvisoryLockStore implements ElectionStore {
 		settings.put("default_transaction_isolation", "read committed");
 		settings.put("default_transaction_deferrable", "off");
 		settings.put("search_path", "pg_catalog, pg_temp");
-		// A copy of the counters for each transaction would cost more than reading them
-		settings.put("stats_fetch_consistency", "none");
+		// All counters of the acquiring statement are from one reading
+		settings.put("stats_fetch_consistency", "cache");
 		settings.put("tcp_user_timeout", Long.toString(lease));
 		settings.put("tcp_keepalives_idle", Long.toString(leaseSeconds));
 		settings.put("tcp_keepalives_interval", "1");

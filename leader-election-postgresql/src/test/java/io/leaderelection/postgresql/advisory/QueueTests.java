@@ -32,8 +32,11 @@ import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.testsupport.PostgreSqlServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.anyInt;
@@ -98,7 +101,25 @@ class QueueTests extends AdvisoryLockFixture {
 			assertThat(follower.acquire(Duration.ofMillis(100))).isEqualTo(first);
 		}
 		assertThat(readings).hasValue(1);
-		assertThat(observed).startsWith(0).filteredOn((term) -> term != 0).hasSize(observed.size() - 1);
+		assertThat(observed).startsWith(0)
+			.hasSizeGreaterThan(2)
+			.filteredOn((term) -> term != 0)
+			.hasSize(observed.size() - 1);
+	}
+
+	/**
+	 * Or a win would be taken for a wait in vain.
+	 */
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void firstWaitRequiresAnAnswer(boolean observed) throws Exception {
+		leader("node-a");
+		StoreSession follower = candidate(attempting("node-b", (text) -> text.replace("RAISE INFO", "RAISE DEBUG")));
+		if (observed) {
+			follower.observe();
+		}
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> follower.acquire(NO_WAIT))
+			.withMessageContaining("The answer of the server is missing");
 	}
 
 	@Test
