@@ -108,7 +108,7 @@ class QueueTests extends AdvisoryLockFixture {
 	}
 
 	/**
-	 * Or a win would be taken for a wait in vain.
+	 * Otherwise a win would look like a wait that timed out.
 	 */
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
