@@ -350,10 +350,7 @@ final class AdvisoryLockSession implements StoreSession {
 	@Override
 	public View observe() throws SessionException {
 		join();
-		return view(query(this.sql::observe, Observation::of));
-	}
-
-	private View view(Observation observation) throws SessionException {
+		Observation observation = query(this.sql::observe, Observation::of);
 		this.longestWaitMillis = observation.longestWaitMillis();
 		View view = unlessCancelled(() -> this.peers.view(this.connection, observation.holder(), observation.term(),
 				observation.head(), observation.nodes()));
