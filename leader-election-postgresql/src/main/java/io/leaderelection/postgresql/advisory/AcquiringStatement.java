@@ -36,7 +36,9 @@ import org.jspecify.annotations.Nullable;
  * session and its process group when it cancels, and may therefore cancel twice. Only the
  * candidate that holds the key of the head waits for the main key: otherwise two terms
  * could begin and end within one wait, and the predecessor of a winner would not be
- * known.
+ * known. A session that was reset has lost the text of what follows: then already the
+ * timeout of the first wait is not accepted. Blocks are parsed and planned each time, so
+ * that each expression counts.
  * <p>
  * Between both waits (the executor evaluates a list in order), the statement reads how
  * many sessions have ended, and only then, as {@code CASE} guarantees, tries to share the
@@ -88,14 +90,14 @@ final class AcquiringStatement {
 
 	private static final String TEXT = """
 			DO $acquire$
-			DECLARE
-			  win text NOT NULL := nullif(pg_catalog.current_setting('${win}', true), '');
 			BEGIN
 			  BEGIN
 			    BEGIN
-			      PERFORM pg_catalog.set_config('lock_timeout', '${wait}', true), pg_catalog.pg_advisory_xact_lock(${head}),
-			        ${examine} pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - 1000 * extract(
-			          epoch FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())))::int::text, true),
+			      PERFORM pg_catalog.set_config('lock_timeout',
+			          CASE pg_catalog.current_setting('${win}') WHEN '' THEN 'the session was reset' ELSE '${wait}' END, true),
+			        pg_catalog.pg_advisory_xact_lock(${head}), ${examine}
+			        pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - extract(milliseconds
+			          FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())::int))::text, true),
 			        pg_catalog.pg_advisory_xact_lock(${main});
 			    EXCEPTION WHEN lock_not_available OR query_canceled THEN
 			      ${observe}
@@ -108,7 +110,7 @@ final class AcquiringStatement {
 			  PERFORM pg_catalog.pg_advisory_lock(${main}), pg_catalog.set_config('${examined}', '${predecessor}', true),
 			    pg_catalog.set_config('${seat}', '${seatNumber}', true),
 			    pg_catalog.set_config('${priority}', '${priorityNumber}', true);
-			  EXECUTE win;
+			  EXECUTE pg_catalog.current_setting('${win}');
 			END $acquire$;
 			""";
 

@@ -159,6 +159,16 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 	}
 
 	@ParameterizedTest
+	@ValueSource(strings = { "RESET ALL", "RESET leader_election.win", "DISCARD ALL" })
+	void sessionThatWasResetDoesNotWait(String reset) throws Exception {
+		StoreSession session = candidate("node-a");
+		execute(connection(session), reset);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT))
+			.withMessageContaining("the session was reset");
+		leader("node-b");
+	}
+
+	@ParameterizedTest
 	@CsvSource({ "true, idle_session_timeout, timeouts", "false, idle_session_timeout, timeouts",
 			"true, leader_election.token, another session", "false, leader_election.token, another session" })
 	void confirmationFailsWhenASettingIsChanged(boolean whole, String setting, String reason) throws Exception {
