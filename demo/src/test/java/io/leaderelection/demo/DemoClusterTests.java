@@ -121,11 +121,8 @@ class DemoClusterTests {
 	}
 
 	private static void awaitCandidates(DemoRun demo, int count) {
-		demo.await("candidates",
-				(state) -> state.path("nodes")
-					.valueStream()
-					.filter((node) -> node.path("process").asString().equals("running"))
-					.allMatch((node) -> node.path("leadership").path("candidates").size() == count));
+		demo.await("candidates", (state) -> state.hasNonNull("leader")
+				&& node(state, state.path("leader").asString()).path("leadership").path("candidates").size() == count);
 	}
 
 	private static void awaitTicks(DemoRun demo) {

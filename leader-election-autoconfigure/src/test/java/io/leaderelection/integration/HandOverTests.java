@@ -71,7 +71,7 @@ class HandOverTests {
 		LocalNode second = both.start().awaitFollowing(first);
 		LocalNode third = both.start();
 		assertThat(List.of(second, third)).noneMatch(LocalNode::leads);
-		second.awaitCandidates(3);
+		first.awaitCandidates(3);
 		first.close();
 		LocalNode next = this.nodes.awaitLeader();
 		LocalNode.Seen revoked = first.awaitRevocation(1, Reason.STOPPED);

@@ -109,7 +109,7 @@ class NodeProfileTests {
 		List<LocalNode> low = List.of(start(store, 0), start(store, 5));
 		LocalNode high = start(store, 10);
 		Stream.concat(low.stream(), Stream.of(high)).forEach((node) -> node.awaitFollowing(leader));
-		low.forEach((node) -> node.awaitCandidates(4));
+		leader.awaitCandidates(4);
 		leader.close();
 		high.awaitLeader();
 		assertThat(low).allSatisfy((node) -> assertThat(node.events()).isEmpty());
