@@ -95,7 +95,9 @@ class DataSourceSettingsTests extends AbstractDurableScheduleTests {
 						+ "classpath:io/leaderelection/schedule/schema-schedule-postgresql.sql")
 			.awaitLeader();
 		assertThat(node.bean(DurableSchedules.class).jobs()).hasSize(1);
-		assertThat(this.server.query(TABLES.formatted("leader_election"))).hasSize(4);
+		assertThat(this.server.query(TABLES.formatted("leader_election")))
+			.filteredOn((table) -> table.startsWith(NAME + "."))
+			.hasSize(4);
 	}
 
 	/**

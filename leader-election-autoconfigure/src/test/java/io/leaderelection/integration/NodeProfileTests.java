@@ -109,7 +109,9 @@ class NodeProfileTests {
 		List<LocalNode> low = List.of(start(store, 0), start(store, 5));
 		LocalNode high = start(store, 10);
 		Stream.concat(low.stream(), Stream.of(high)).forEach((node) -> node.awaitFollowing(leader));
-		leader.awaitCandidates(4);
+		// With advisory locks, the queue shows priorities to the winner, whatever a
+		// follower knows
+		(store.equals("table") ? low : List.of(leader)).forEach((node) -> node.awaitCandidates(4));
 		leader.close();
 		high.awaitLeader();
 		assertThat(low).allSatisfy((node) -> assertThat(node.events()).isEmpty());
