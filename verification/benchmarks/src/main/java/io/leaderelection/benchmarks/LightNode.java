@@ -151,8 +151,11 @@ final class LightNode implements AutoCloseable {
 		return this.grants.sum();
 	}
 
-	boolean leadsAll() {
-		return this.electors.all().stream().allMatch(LeaderElector::isLeader);
+	/**
+	 * Return how many elections this node leads.
+	 */
+	long leaderships() {
+		return this.electors.all().stream().filter(LeaderElector::isLeader).count();
 	}
 
 	@Override

@@ -35,7 +35,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
  * and of elections: processor time of all processes of the server, sessions and their
  * memory, statements, readings of {@code pg_locks}, text that is sent, and WAL. New terms
  * show that the cluster was not idle all the time. The nodes are in this JVM, without an
- * application, and the first one leads all elections. Needs {@code /proc}. Run it from
+ * application, and the first one leads the elections. Needs {@code /proc}. Run it from
  * the root of the project:
  *
  * <pre>
@@ -128,8 +128,9 @@ public final class ServerCostBenchmark {
 		try {
 			for (int number = 1; number <= nodeCount; number++) {
 				nodes.add(new LightNode(this.server.url("node"), store, group, "node-" + number, electionCount));
-				LightNode first = nodes.get(0);
-				await(first::leadsAll, "The first node does not lead all elections");
+				// If the start of many sessions takes longer than a lease, another node
+				// leads
+				await(() -> sum(nodes, LightNode::leaderships) == electionCount, "Not all elections have a leader");
 			}
 			int sessions = Math.min(nodeCount, 1 + ElectionSettings.STANDBYS);
 			awaitConnections((store == Store.TABLE) ? nodeCount : sessions * electionCount);
