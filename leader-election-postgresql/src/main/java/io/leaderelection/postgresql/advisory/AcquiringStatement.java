@@ -36,9 +36,8 @@ import org.jspecify.annotations.Nullable;
  * session and its process group when it cancels, and may therefore cancel twice. Only the
  * candidate that holds the key of the head waits for the main key: otherwise two terms
  * could begin and end within one wait, and the predecessor of a winner would not be
- * known. A session that was reset has lost the text of what follows: then already the
- * timeout of the first wait is not accepted. Blocks are parsed and planned each time, so
- * that each expression counts.
+ * known. A session that was reset has lost the setting with what follows. Its statement
+ * fails before it waits, since the timeout is not valid.
  * <p>
  * Between both waits (the executor evaluates a list in order), the statement reads how
  * many sessions have ended, and only then, as {@code CASE} guarantees, tries to share the
@@ -93,8 +92,8 @@ final class AcquiringStatement {
 			BEGIN
 			  BEGIN
 			    BEGIN
-			      PERFORM pg_catalog.set_config('lock_timeout',
-			          CASE pg_catalog.current_setting('${win}') WHEN '' THEN 'the session was reset' ELSE '${wait}' END, true),
+			      PERFORM pg_catalog.set_config('lock_timeout', CASE WHEN pg_catalog.texteq(
+			          pg_catalog.current_setting('${win}'), '') THEN 'the session was reset' ELSE '${wait}' END, true),
 			        pg_catalog.pg_advisory_xact_lock(${head}), ${examine}
 			        pg_catalog.set_config('lock_timeout', greatest(1, least(${wait}, ${wait} - extract(milliseconds
 			          FROM pg_catalog.clock_timestamp() - pg_catalog.statement_timestamp())::int))::text, true),
@@ -160,7 +159,7 @@ final class AcquiringStatement {
 
 			  FOR i IN 1..${looks} LOOP
 			    EXIT WHEN clear;
-			    PERFORM pg_catalog.pg_sleep(0.001);
+			    PERFORM pg_catalog.pg_sleep('0.001');
 			    SELECT count(*) = 0, min(pid) INTO clear, earlier FROM ${locks} AND pid <> pg_catalog.pg_backend_pid()
 			      AND ${isHeldTerm} AND objid <> ${clean};
 			  END LOOP;
@@ -194,7 +193,7 @@ final class AcquiringStatement {
 			        abandoned := baseline = ${endings};
 			        EXIT;
 			      END IF;
-			      PERFORM pg_catalog.pg_sleep(0.001);
+			      PERFORM pg_catalog.pg_sleep('0.001');
 			    END LOOP;
 			  END IF;
 

@@ -536,7 +536,7 @@ class AdvisoryLockSql {
 				        SELECT count(*) FILTER (WHERE %12$s), count(*) FILTER (WHERE %13$s) INTO successors, candidates
 				          FROM %10$s AND pid <> pg_catalog.pg_backend_pid();
 				        EXIT WHEN successors > 0 OR candidates = 0 OR pg_catalog.clock_timestamp() >= until;
-				        PERFORM pg_catalog.pg_sleep(CASE WHEN attempt <= 10 THEN 0.001 ELSE 0.01 END);
+				        PERFORM pg_catalog.pg_sleep(CASE WHEN attempt <= 10 THEN '0.001'::pg_catalog.float8 ELSE '0.01' END);
 				      END LOOP;
 				    EXCEPTION WHEN query_canceled OR OTHERS THEN
 				      NULL;
@@ -550,13 +550,14 @@ class AdvisoryLockSql {
 				  PERFORM pg_catalog.set_config('%7$s', (successors > 0)::text, false);
 				END $release$;
 				SELECT pg_catalog.current_setting('%7$s')::boolean AS succeeded
-				""".formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term),
-				this.keys.main(), OUTCOME, ElectionKeys.bigint(this.keys.main()),
-				ElectionKeys.pair(this.keys.termClass(), termObject(term)), this.locks, waitMillis,
-				"mode = 'ExclusiveLock' AND " + anyTerm(this.keys) + " AND objid <> "
-						+ ElectionKeys.unsigned(ElectionKeys.CLEAN),
-				share(ElectionKeys.bigint(this.keys.candidate())),
-				ElectionKeys.pair(this.keys.termClass(), ElectionKeys.CLEAN));
+				"""
+			.formatted(idleMillis, clean, this.keys.termClass(), ElectionKeys.CLEAN, termObject(term), this.keys.main(),
+					OUTCOME, ElectionKeys.bigint(this.keys.main()),
+					ElectionKeys.pair(this.keys.termClass(), termObject(term)), this.locks, waitMillis,
+					"mode = 'ExclusiveLock' AND " + anyTerm(this.keys) + " AND objid <> "
+							+ ElectionKeys.unsigned(ElectionKeys.CLEAN),
+					share(ElectionKeys.bigint(this.keys.candidate())),
+					ElectionKeys.pair(this.keys.termClass(), ElectionKeys.CLEAN));
 	}
 
 	/**

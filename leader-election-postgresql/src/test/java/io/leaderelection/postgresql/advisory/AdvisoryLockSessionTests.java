@@ -17,6 +17,7 @@
 package io.leaderelection.postgresql.advisory;
 
 import java.sql.Connection;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
@@ -32,6 +33,7 @@ import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Held;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
 import io.leaderelection.engine.StoreSession.View;
+import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.StoreSessionContract;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -163,8 +165,12 @@ class AdvisoryLockSessionTests extends AdvisoryLockFixture implements StoreSessi
 	void sessionThatWasResetDoesNotWait(String reset) throws Exception {
 		StoreSession session = candidate("node-a");
 		execute(connection(session), reset);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(NO_WAIT))
-			.withMessageContaining("the session was reset");
+		try (Connection other = this.server.connect(); Statement statement = other.createStatement()) {
+			statement.execute("SELECT pg_advisory_lock(%s, %s)".formatted(this.keys.requestClass(), ElectionKeys.HEAD));
+			// After the wait for the head, its timeout would be the reason
+			assertThatExceptionOfType(SessionException.class).isThrownBy(() -> session.acquire(Duration.ofMillis(800)))
+				.withMessageContaining("the session was reset");
+		}
 		leader("node-b");
 	}
 

@@ -139,7 +139,7 @@ public final class ServerCostBenchmark {
 			return measure(nodes);
 		}
 		finally {
-			// Followers first: nobody takes over
+			// Followers first: few take over
 			for (int number = nodes.size() - 1; number >= 0; number--) {
 				nodes.get(number).close();
 			}
