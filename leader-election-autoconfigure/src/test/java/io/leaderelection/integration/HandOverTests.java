@@ -59,6 +59,18 @@ class HandOverTests {
 	final Nodes nodes = new Nodes();
 
 	/**
+	 * Nothing but a reading of the locks shows that, and a standby makes one every 30 s.
+	 */
+	@Test
+	@Tag("ring3")
+	void standbyLearnsOfALaterCandidate() {
+		LocalNode first = this.nodes.start().awaitLeader();
+		LocalNode second = this.nodes.start().awaitFollowing(first).awaitCandidates(2);
+		this.nodes.start();
+		second.awaitCandidates(3);
+	}
+
+	/**
 	 * The lease is so long that no node can have waited for its end.
 	 */
 	@ParameterizedTest
