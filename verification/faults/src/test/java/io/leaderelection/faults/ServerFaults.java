@@ -50,12 +50,10 @@ final class ServerFaults extends FaultTable {
 			}
 		}, survived(0), inSoak(), ring(2, Topology.TABLE));
 		locks();
-		fault("session frozen", (scene) -> {
-			scene.cluster().withServerFaults();
-			scene.signalSession("STOP");
-			scene.pause(scene.lease(2));
-			scene.signalSession("CONT");
-		}, recovers("LEASE_EXPIRED"), inSoak(), ring(3, Topology.LOCK, Topology.TABLE));
+		fault("session frozen", ServerFaults::freezeSession, recovers("LEASE_EXPIRED"), inSoak(),
+				ring(3, Topology.LOCK));
+		// Unless it is frozen within a renewal, whose lock the next one waits for
+		fault("session frozen, survived", ServerFaults::freezeSession, survived(0), ring(3, Topology.TABLE));
 		fault("another session crashed (kill -9)", ServerFaults::crash, recovers("SESSION_LOST"), inSoak(),
 				ring(2, Topology.LOCK));
 		for (String mode : List.of("fast", "immediate")) {
@@ -86,6 +84,13 @@ final class ServerFaults extends FaultTable {
 				scene.cluster().pooler().signal("CONT");
 			}
 		}, because("LEASE_EXPIRED"), ring(2, Topology.TABLE_POOLER));
+	}
+
+	private static void freezeSession(FaultScene scene) throws InterruptedException {
+		scene.cluster().withServerFaults();
+		scene.signalSession("STOP");
+		scene.pause(scene.lease(2));
+		scene.signalSession("CONT");
 	}
 
 	private void locks() {

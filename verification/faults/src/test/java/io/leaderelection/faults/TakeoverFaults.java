@@ -149,13 +149,14 @@ final class TakeoverFaults extends FaultTable {
 	 */
 	private static void killBesideEarlierTerm(FaultScene scene) throws SQLException {
 		Cluster cluster = scene.cluster();
+		NodeProcess follower = cluster.awaitHeadOfQueue();
 		Term term = cluster.newestTerm();
 		int termClass = ElectionKeys.derive(cluster.group(), "default").termClass();
 		try (Connection dying = cluster.server().connect(); Statement statement = dying.createStatement()) {
 			statement.execute("SELECT pg_advisory_lock(%d, (pg_current_xact_id()::text::bigint & 2147483647)::int)"
 				.formatted(termClass));
 			scene.target().signal("KILL");
-			scene.other().awaitStatus((status) -> status.contains("blockedBy=session with pid"));
+			follower.awaitStatus((status) -> status.contains("blockedBy=session with pid"));
 			Awaitility.await().during(Duration.ofSeconds(1)).until(() -> cluster.newestTerm().equals(term));
 			cluster.awaitSample();
 		}
