@@ -19,8 +19,10 @@ package io.leaderelection.engine;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 import io.leaderelection.engine.Position.Elected;
+import io.leaderelection.engine.Position.HandOver;
 import io.leaderelection.engine.Position.HandingOver;
 import io.leaderelection.simulation.Process;
 import io.leaderelection.simulation.Scheduler;
@@ -30,6 +32,8 @@ import io.leaderelection.simulation.Sentinel;
  * The sentinels in the transitions of the engine and in its platform.
  */
 final class SentinelEngines {
+
+	private static final long NO_LIMIT = TimeUnit.MINUTES.toNanos(1);
 
 	private SentinelEngines() {
 	}
@@ -89,6 +93,20 @@ final class SentinelEngines {
 
 			};
 			case STOP_WITHOUT_LIMIT -> new ObservedTransitions(settings, timings) {
+
+				@Override
+				ElectionState stop(ElectionState state, Moment now, CompletableFuture<Boolean> completion) {
+					ElectionState stopping = super.stop(state, now, completion);
+					return (stopping != state && stopping.position() instanceof HandingOver draining)
+							? stopping
+								.at(new HandingOver(draining.leadership(), withoutLimit(draining.handOver()), false))
+							: stopping;
+				}
+
+				private HandOver withoutLimit(HandOver limited) {
+					return new HandOver(limited.reason(), limited.cause(), limited.interruptAt() + NO_LIMIT, false,
+							limited.completion());
+				}
 
 				@Override
 				long stopRemaining(ElectionState state, long now) {

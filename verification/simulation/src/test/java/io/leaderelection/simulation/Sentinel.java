@@ -41,6 +41,9 @@ public enum Sentinel {
 	/** A winner does not wait until no session holds a key of an earlier term. */
 	NO_WAIT_FOR_EARLIER_TERMS(Check.G1_PREDECESSORS),
 
+	/** The same, and it passes the barrier with a statement of its own. */
+	BARRIER_BESIDE_EARLIER_TERM(Check.G1_BARRIER),
+
 	/** Reads why sessions have ended before the predecessor is gone. */
 	COUNTED_TOO_EARLY(Check.G2_CAUSE),
 
@@ -94,7 +97,7 @@ public enum Sentinel {
 	/** Leadership ends long before trust does. */
 	EXPIRES_EARLY(Check.G6_LOSS),
 
-	/** A stop waits for the store without a limit. */
+	/** A stop waits for work and for the store without a limit. */
 	STOP_WITHOUT_LIMIT(Check.G6_STOP),
 
 	// In what the engine runs on
@@ -112,10 +115,6 @@ public enum Sentinel {
 	BUSY_WAIT(Check.G7_LOAD),
 
 	// In the source, since nothing there can be replaced
-
-	/** A winner passes the barrier while a session holds the key of an earlier term. */
-	BARRIER_BESIDE_EARLIER_TERM(Check.G1_BARRIER, Store.ADVISORY_LOCK,
-			new SourceChange("LeaderPhase", "if (!clear && blockedBy == null) {", "if (!clear) {")),
 
 	/** Work is interrupted on the thread that finds its end. */
 	INTERRUPT_ON_CALLER(Check.G4_INTERRUPT, Store.ADVISORY_LOCK, new SourceChange("WorkGate", """

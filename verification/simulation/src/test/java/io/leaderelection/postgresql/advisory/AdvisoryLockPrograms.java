@@ -505,7 +505,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 	private Rows confirmAll(Backend backend, Term term, long number) {
 		LockKey termKey = termKey(term);
 		LockKey requestKey = requestKey(term);
-		boolean blind = this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
+		boolean blind = ignoresEarlierTerms();
 		View view = new View();
 		List<Integer> predecessors = new ArrayList<>(2);
 		List<Integer> others = new ArrayList<>(2);
@@ -532,6 +532,11 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 		return rows(backend, number, "held", view.holders.size() == 2, "predecessors", pids(predecessors), "others",
 				pids(others), "requests", pids(requests), "candidates", pids(view.candidates), "observers",
 				pids(view.observers));
+	}
+
+	private boolean ignoresEarlierTerms() {
+		return this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS
+				|| this.sentinel == Sentinel.BARRIER_BESIDE_EARLIER_TERM;
 	}
 
 	private boolean isOfTerm(LockKey key) {
@@ -757,7 +762,8 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 						backend.write();
 					}
 				}
-				case TRY_FENCE -> this.clear = backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
+				case TRY_FENCE -> this.clear = keys.sentinel != Sentinel.BARRIER_BESIDE_EARLIER_TERM
+						&& backend.tryLock(keys.fence, LockMode.EXCLUSIVE, LockScope.TRANSACTION);
 				case AWAIT_END -> {
 					return awaitEnd(backend);
 				}
@@ -813,8 +819,7 @@ public final class AdvisoryLockPrograms extends AdvisoryLockSql {
 			if (this.earlierLooks > 0) {
 				lookForEarlier(backend);
 			}
-			boolean clear = this.earlier.isEmpty()
-					|| AdvisoryLockPrograms.this.sentinel == Sentinel.NO_WAIT_FOR_EARLIER_TERMS;
+			boolean clear = this.earlier.isEmpty() || ignoresEarlierTerms();
 			if (!clear && ++this.earlierLooks <= MOST_LOOKS) {
 				backend.sleep(1_000_000);
 			}
