@@ -16,6 +16,7 @@
 
 package io.leaderelection.lifecycle;
 
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -25,6 +26,7 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.annotation.LeaderOnly;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.lifecycle.Services.Blocked;
 import io.leaderelection.lifecycle.Services.FailingService;
 import io.leaderelection.lifecycle.Services.FailingToStop;
@@ -243,8 +245,11 @@ class LeaderServicesTests {
 		SlowToStart service = new SlowToStart(this.log);
 		with(service).withPropertyValues(LEADER).run((context) -> {
 			assertThat(service.starting.await(10, TimeUnit.SECONDS)).isTrue();
+			long lost = System.nanoTime();
 			context.getBean(TestLeadership.class).revoke(Reason.LEASE_EXPIRED);
 			await().untilAsserted(() -> assertThat(this.log.entries).contains("interrupted", "revoked"));
+			// At once, and not after the grace
+			assertThat(Duration.ofNanos(System.nanoTime() - lost)).isLessThan(ElectionSettings.GRACE);
 			assertThat(this.log.entries).doesNotContain("start late");
 			assertThat(service.running).isFalse();
 		});
