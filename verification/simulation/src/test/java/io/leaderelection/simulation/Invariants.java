@@ -861,21 +861,23 @@ final class Invariants {
 	}
 
 	/**
-	 * Return how many seats nodes have that wait for the lock.
+	 * Return how many seats sessions have that have not won a term. One whose client has
+	 * gone, and that has failed after it was granted the lock, keeps both until it ends.
 	 */
 	private int takenSeats() {
 		Set<Integer> sessions = new HashSet<>();
-		int holder = 0;
+		Set<Integer> winners = new HashSet<>();
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
-			if (row.granted() && key.equals(MAIN)) {
-				holder = row.pid();
+			if (row.granted() && row.mode() == LockMode.EXCLUSIVE && key.parts() == 2
+					&& key.high() == World.keys().termClass() && !AdvisoryLockPrograms.isMarker(key)) {
+				winners.add(row.pid());
 			}
 			else if (row.granted() && this.world.programs().isSeat(key)) {
 				sessions.add(row.pid());
 			}
 		}
-		sessions.remove(holder);
+		sessions.removeAll(winners);
 		return sessions.size();
 	}
 
