@@ -387,7 +387,7 @@ final class Invariants {
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
 			if (session != null && session.hasSession() && row.granted() && row.mode() == LockMode.EXCLUSIVE
-					&& key.parts() == 2 && key.high() == World.keys().termClass()) {
+					&& isOfTerm(key)) {
 				lives |= row.pid() == session.pid() && key.low() == own;
 				other = (row.pid() != session.pid()) ? row : other;
 			}
@@ -482,8 +482,8 @@ final class Invariants {
 			if (session.hasSession() && row.granted() && row.mode() == LockMode.EXCLUSIVE) {
 				LockKey key = row.key();
 				holds |= row.pid() == session.pid() && key.equals(MAIN);
-				other = (row.pid() != session.pid() && key.parts() == 2 && key.high() == World.keys().termClass()
-						&& !AdvisoryLockPrograms.isMarker(key)) ? row : other;
+				other = (row.pid() != session.pid() && isOfTerm(key) && !AdvisoryLockPrograms.isMarker(key)) ? row
+						: other;
 			}
 		}
 		if (holds && other != null) {
@@ -869,8 +869,8 @@ final class Invariants {
 		Set<Integer> winners = new HashSet<>();
 		for (LockRow row : this.world.server().locks()) {
 			LockKey key = row.key();
-			if (row.granted() && row.mode() == LockMode.EXCLUSIVE && key.parts() == 2
-					&& key.high() == World.keys().termClass() && !AdvisoryLockPrograms.isMarker(key)) {
+			if (row.granted() && row.mode() == LockMode.EXCLUSIVE && isOfTerm(key)
+					&& !AdvisoryLockPrograms.isMarker(key)) {
 				winners.add(row.pid());
 			}
 			else if (row.granted() && this.world.programs().isSeat(key)) {
