@@ -191,13 +191,15 @@ HasExpired(n, e) ==
     /\ \/ Passed(elector[n][e].waited, Lease)
        \/ Mutant \in {"OUTDATED_OWNER_DELETED", "OUTDATED_OWNER_EXPIRES"} /\ IsOutdated(seen)
 
-\* Nobody owns the election, or a session whose row this node has deleted or has missed for a lease
+\* Nobody owns the election, or a session that was ended after its lease, or whose row this node has
+\* deleted or has missed for a lease
 IsFree(n, e) ==
   LET seen == elector[n][e].seen
       owner == OwnerOf(seen)
   IN /\ seen # <<>>
      /\ IsOutdated(seen) => Passed(node[n].lineAge, Lease)
      /\ \/ owner \in {<<>>, node[n].dead}
+        \/ seen[5] = 0 /\ seen[6]
         \/ seen[5] = 0 /\ (HasExpired(n, e) \/ Is("MISSING_ROW_IS_EXPIRED"))
         \/ HasExpired(n, e) /\ Is("TAKEN_FROM_ROW")
 
@@ -313,13 +315,17 @@ NotTaken(m) == [Raised(m) EXCEPT !.of[m.e].xid = IF m.xid > 0 /\ @ = m.xid THEN 
 Taken(m) ==
   IF Permits(m)
     THEN [Raised(m) EXCEPT !.of[m.e] = [xid |-> Greatest(@.xid, Xid(m)), term |-> Xid(m), timeline |-> timeline,
-           owner |-> m.token, clean |-> FALSE]]
+           owner |-> m.token, clean |-> @.clean /\ Is("TAKEN_STAYS_CLEAN")]]
     ELSE NotTaken(m)
 
 Deletes(m) ==
   /\ Row(m.token) = m.beat \/ (Is("BEAT_NOT_COMPARED") /\ Row(m.token) > 0)
   /\ timeline = m.on \/ Is("DELETE_AFTER_PROMOTION")
   /\ ~IsLocked(m.token)
+
+\* What a session owned that is ended after its lease is marked, so that nobody waits for another one
+Ended(token) == [WithRow(primary, token, 0) EXCEPT !.of = [e \in Elections |->
+  IF @[e].owner = token /\ ~IsShared(e) THEN [@[e] EXCEPT !.clean = TRUE] ELSE @[e]]]
 
 Frees(m) ==
   LET row == primary.of[m.e] IN
@@ -331,7 +337,7 @@ OwnsNothing(token) == \A e \in Elections : primary.of[e].owner # token
 After(m) ==
   CASE m.kind = "round" /\ Accepts(m) -> WithRow(primary, m.token, NextBeat(m))
     [] m.kind = "takeover" /\ GoesOn(m) /\ Xid(m) <= MaxTerm -> Taken(m)
-    [] m.kind = "delete" /\ Deletes(m) -> WithRow(primary, m.token, 0)
+    [] m.kind = "delete" /\ Deletes(m) -> Ended(m.token)
     [] m.kind = "release" /\ Frees(m) -> [primary EXCEPT !.of[m.e].owner = <<>>, !.of[m.e].clean = m.clean]
     [] m.kind = "end" /\ (OwnsNothing(m.token) \/ Is("ROW_DELETED_WHILE_OWNING")) /\ ~IsLocked(m.token) ->
          WithRow(primary, m.token, 0)

@@ -18,9 +18,10 @@ package io.leaderelection;
 
 /**
  * The number of one grant of leadership: a <em>fencing token</em>. The term of a grant is
- * strictly greater than the term of every earlier grant on the same database cluster,
- * even after a crash of the server or the promotion of a standby. In the cases in which
- * the server may assign earlier numbers again, an operator must raise the epoch.
+ * strictly greater than the term of every earlier grant of the same election on the same
+ * database cluster, even after a crash of the server or the promotion of a standby. Terms
+ * of different elections say nothing about each other, and may be equal. In the cases in
+ * which the server may assign earlier numbers again, an operator must raise the epoch.
  * <p>
  * Terms are compared by epoch, then timeline, then transaction id.
  *

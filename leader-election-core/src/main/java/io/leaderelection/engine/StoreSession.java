@@ -320,6 +320,9 @@ public interface StoreSession {
 			/** Another lock, for instance that of a candidate, without being a node. */
 			OTHER(" holds a lock of this election but is not a node of it"),
 
+			/** The decision of an operator that nobody leads. */
+			PAUSE(" keeps nodes from leading"),
+
 			/** The lock of a term that has ended. */
 			EARLIER_TERM(" still holds a lock of an earlier term of this election"),
 

@@ -23,9 +23,11 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -52,6 +54,8 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	/**
 	 * Returns a row for each table. Names are resolved with the search path of the role,
 	 * as those in a script are. A table must be permanent, since a crash empties others.
+	 * Columns without which elections work are optional, so that a version may add or
+	 * drop them while nodes of the one before run.
 	 */
 	private static final String INSPECT = """
 			SELECT pg_catalog.set_config('leader_election.tables',
@@ -67,15 +71,17 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 			    CASE WHEN NOT has_key THEN relname || ' has no primary key (' || array_to_string(key, ', ') || ')' END) AS mismatch,
 			  CASE WHEN NOT has_schema_privilege(namespace.oid, 'USAGE') THEN 'USAGE on schema ' || nspname
 			    ELSE lacking || ' on ' || relname END AS privileges,
-			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(class.oid, 'SELECT') AND missing IS NULL AS readable
+			  has_schema_privilege(namespace.oid, 'USAGE') AND has_table_privilege(class.oid, 'SELECT') AND missing IS NULL AS readable,
+			  array_to_string(ARRAY(SELECT (string_to_array(name, ' '))[1] FROM unnest(optional) AS name
+			      WHERE NOT EXISTS (SELECT FROM unnest(present) AS other WHERE other = name)), ',') AS absent
 			FROM unnest(string_to_array(current_setting('leader_election.tables'), ',', '')::oid[]) WITH ORDINALITY AS found (oid, number)
 			  JOIN (VALUES
-			    (1, '{election varchar,term int8,timeline int8,owner uuid,clean bool,since timestamptz}'::text[], '{election}'::text[],
-			      '{SELECT,INSERT,UPDATE}'::text[]),
-			    (2, '{token uuid,node varchar,host varchar,pid int8,beat int8,lease_ms int4,since timestamptz,heartbeat timestamptz}',
-			      '{token}', '{SELECT,INSERT,UPDATE,DELETE}'),
+			    (1, '{election varchar,term int8,timeline int8,owner uuid,clean bool,since timestamptz}'::text[],
+			      '{paused_until timestamptz,paused_by varchar}'::text[], '{election}'::text[], '{SELECT,INSERT,UPDATE}'::text[]),
+			    (2, '{token uuid,node varchar,beat int8,lease_ms int4,heartbeat timestamptz}',
+			      '{host varchar,pid int8,since timestamptz}', '{token}', '{SELECT,INSERT,UPDATE,DELETE}'),
 			    (3, '{election varchar,token uuid,candidate bool,profile varchar,resign_term int8,resign_cause varchar}',
-			      '{election,token}', '{SELECT,INSERT,UPDATE,DELETE}')) AS required (number, columns, key, rights) USING (number)
+			      '{}', '{election,token}', '{SELECT,INSERT,UPDATE,DELETE}')) AS required (number, columns, optional, key, rights) USING (number)
 			  JOIN pg_class AS class ON class.oid = found.oid JOIN pg_namespace AS namespace ON namespace.oid = relnamespace
 			  CROSS JOIN LATERAL (SELECT array_agg(attname || ' ' || typname) AS present, bool_or(attname = 'holder') AS has_earlier
 			    FROM pg_attribute JOIN pg_type AS type ON type.oid = atttypid
@@ -124,15 +130,17 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	 */
 	public static @Nullable LeaseTableShape find(Connection connection, String query) throws SQLException {
 		String[] names = new String[3];
+		Set<String> absent = new HashSet<>();
 		List<String> mismatches = new ArrayList<>();
 		List<String> privileges = new ArrayList<>();
 		List<Boolean> readable = Jdbc.rows(connection, query, (row) -> {
 			names[row.getInt("number") - 1] = row.getString("name");
 			mismatches.add(row.getString("mismatch"));
 			privileges.add(row.getString("privileges"));
+			absent.addAll(List.of(row.getString("absent").split(",")));
 			return row.getBoolean("readable");
 		});
-		return readable.isEmpty() ? null : new LeaseTableShape(new Tables(names[0], names[1], names[2]),
+		return readable.isEmpty() ? null : new LeaseTableShape(new Tables(names[0], names[1], names[2], absent),
 				joined(mismatches), joined(privileges), !readable.contains(false));
 	}
 
@@ -192,7 +200,8 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 				throw new IllegalStateException("The resource " + SCHEMA + " is missing");
 			}
 			String text = new String(script.readAllBytes(), StandardCharsets.UTF_8);
-			return text.replaceAll("\\b" + DEFAULT_TABLE + "(_\\w+)? \\(", Matcher.quoteReplacement(table) + "$1 (");
+			return text.replaceAll("\\b" + DEFAULT_TABLE + "(_node|_candidate)?\\b",
+					Matcher.quoteReplacement(table) + "$1");
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -281,11 +290,12 @@ public record LeaseTableShape(Tables tables, String mismatch, String privileges,
 	 * @param elections who owns each election
 	 * @param nodes the sessions
 	 * @param candidates in which elections a node is a candidate, and what it requests
+	 * @param absent the optional columns that they do not have
 	 */
-	public record Tables(String elections, String nodes, String candidates) {
+	public record Tables(String elections, String nodes, String candidates, Set<String> absent) {
 
 		public static Tables named(String table) {
-			return new Tables(table, table + "_node", table + "_candidate");
+			return new Tables(table, table + "_node", table + "_candidate", Set.of());
 		}
 
 		@Override

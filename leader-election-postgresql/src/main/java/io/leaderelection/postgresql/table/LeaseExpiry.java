@@ -42,7 +42,8 @@ final class LeaseExpiry {
 	/** Sessions whose rows this node has deleted. */
 	private final Set<UUID> ended = new HashSet<>();
 
-	private Map<String, LeaseRow> rows = Map.of();
+	/** As last read. */
+	private final Map<String, LeaseRow> rows = new HashMap<>();
 
 	private long timeline;
 
@@ -65,29 +66,31 @@ final class LeaseExpiry {
 
 	/**
 	 * Record a round. A new timeline, a beat or a term that goes back, or a row that
-	 * returns restarts all observations: what was written since may have been lost.
+	 * returns restarts all observations: what was written since may have been lost. What
+	 * was observed of a session is kept until another owner of its elections has been
+	 * read.
+	 * @param read the elections that it has read
 	 * @return whether the observations were restarted, which ends the session of this
 	 * node
 	 */
-	synchronized boolean observe(LeaseRound round) {
+	synchronized boolean observe(LeaseRound round, Set<String> read) {
 		boolean restart = this.begun && (round.timeline() != this.timeline || wentBack(round));
 		if (!this.begun || restart) {
 			this.begun = true;
 			this.timeline = round.timeline();
 			this.since = round.reply();
+			this.rows.clear();
 			this.sights.clear();
 			this.ended.clear();
 		}
-		Set<UUID> owners = new HashSet<>();
 		round.rows().values().forEach((row) -> {
-			UUID owner = row.owner();
-			if (owner != null) {
-				owners.add(owner);
-				observe(owner, row.session(), round.reply());
+			if (row.owner() != null) {
+				observe(row.owner(), row.session(), round.reply());
 			}
 		});
-		this.sights.keySet().retainAll(owners);
-		this.rows = round.rows();
+		this.rows.keySet().removeAll(read);
+		this.rows.putAll(round.rows());
+		this.sights.keySet().retainAll(this.rows.values().stream().map(LeaseRow::owner).toList());
 		return restart;
 	}
 
@@ -134,7 +137,7 @@ final class LeaseExpiry {
 	 * before.
 	 */
 	synchronized long remaining(LeaseRow row, long now) {
-		long left = remaining(row.owner(), now);
+		long left = (row.clean() && row.session() == null) ? 0 : remaining(row.owner(), now);
 		return row.isOutdated(this.timeline) ? Math.max(left, this.since + this.longestLease - now) : left;
 	}
 

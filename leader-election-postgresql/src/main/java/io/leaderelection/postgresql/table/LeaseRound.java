@@ -16,11 +16,9 @@
 
 package io.leaderelection.postgresql.table;
 
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
-import io.leaderelection.engine.StoreSession.Candidate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,22 +30,11 @@ import org.jspecify.annotations.Nullable;
  * @param renewed whether it has raised the beat of the session
  * @param timeline the timeline of the server
  * @param rows the rows of the elections, by their keys
- * @param candidates the candidates of the elections, by their keys, as last read
  */
-record LeaseRound(UUID token, long started, long reply, boolean renewed, long timeline, Map<String, LeaseRow> rows,
-		Map<String, List<Candidate>> candidates) {
-
-	LeaseRound with(Map<String, List<Candidate>> newCandidates) {
-		return new LeaseRound(this.token, this.started, this.reply, this.renewed, this.timeline, this.rows,
-				newCandidates);
-	}
+record LeaseRound(UUID token, long started, long reply, boolean renewed, long timeline, Map<String, LeaseRow> rows) {
 
 	@Nullable LeaseRow row(String election) {
 		return this.rows.get(election);
-	}
-
-	List<Candidate> candidates(String election) {
-		return this.candidates.getOrDefault(election, List.of());
 	}
 
 }

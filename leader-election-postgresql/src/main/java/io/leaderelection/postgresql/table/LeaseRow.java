@@ -33,19 +33,29 @@ import org.jspecify.annotations.Nullable;
  * @param term the transaction id of the last takeover, 0 before the first one
  * @param timeline the timeline of the last takeover
  * @param owner the token of the session that owns the election, or {@code null}
- * @param clean whether work of the last term had ended when it was released
+ * @param clean whether work of the last term had ended when it was released, or the
+ * session of its owner was ended after its lease
  * @param since when it was taken over
  * @param session the row of the owner, or {@code null} if there is none
  * @param request who requests the end of the term, or {@code null}
+ * @param paused until when nobody leads, and who has decided so, or {@code null}
  */
 record LeaseRow(String election, long term, long timeline, @Nullable UUID owner, boolean clean, @Nullable Instant since,
-		@Nullable Session session, @Nullable String request) {
+		@Nullable Session session, @Nullable String request, @Nullable String paused) {
 
 	static LeaseRow of(ResultSet row) throws SQLException {
 		Timestamp since = row.getTimestamp("since");
 		return new LeaseRow(row.getString("election"), row.getLong("term"), row.getLong("timeline"),
 				row.getObject("owner", UUID.class), row.getBoolean("clean"), (since != null) ? since.toInstant() : null,
-				(row.getString("node") != null) ? Session.of(row) : null, row.getString("request"));
+				(row.getString("node") != null) ? Session.of(row) : null, row.getString("request"),
+				row.getString("paused"));
+	}
+
+	/**
+	 * Return the row of an election that has none, as it is inserted.
+	 */
+	static LeaseRow missing(String election) {
+		return new LeaseRow(election, 0, 0, null, true, null, null, null, null);
 	}
 
 	boolean isOwnedBy(UUID token) {

@@ -63,13 +63,13 @@ public class LeaseTable {
 		this.platform = platform;
 		Duration timeout = timeout(lease);
 		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout,
-				(tables, server) -> sql(tables, server, timeout.toMillis()),
+				(tables, server, direct) -> sql(tables, server, direct, timeout.toMillis()),
 				(identity, sql) -> this.home = new Home(identity, sql));
 		this.node = new LeaseTableNode(connector, node, lease, platform);
 	}
 
-	LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
-		return new LeaseTableSql(tables, server, timeoutMillis);
+	LeaseTableSql sql(Tables tables, ServerInspection server, boolean direct, long timeoutMillis) {
+		return new LeaseTableSql(tables, server, direct, timeoutMillis);
 	}
 
 	/**
@@ -124,8 +124,6 @@ public class LeaseTable {
 
 		private volatile @Nullable LeaseTableSession session;
 
-		private volatile @Nullable LeaseTableSession opening;
-
 		Store(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
 			this.settings = settings;
 			this.key = key;
@@ -139,27 +137,9 @@ public class LeaseTable {
 		public StoreSession open() throws SessionException {
 			LeaseTableSession opened = new LeaseTableSession(LeaseTable.this.node, this.fence, this.settings, this.key,
 					this.keys, this.termEpoch);
-			this.opening = opened;
-			try {
-				opened.open();
-			}
-			finally {
-				this.opening = null;
-			}
+			opened.open();
 			this.session = opened;
 			return opened;
-		}
-
-		/**
-		 * Also ends a connection that this election is opening for all. An interrupt ends
-		 * the other waits.
-		 */
-		@Override
-		public void abandon() {
-			LeaseTableSession current = this.opening;
-			if (current != null) {
-				LeaseTable.this.node.abandon(current);
-			}
 		}
 
 		@Override

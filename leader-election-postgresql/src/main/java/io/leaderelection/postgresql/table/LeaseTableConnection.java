@@ -17,28 +17,27 @@
 package io.leaderelection.postgresql.table;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.leaderelection.Term;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.Jdbc.RowMapper;
 import io.leaderelection.postgresql.Profiles;
-import io.leaderelection.postgresql.table.LeaseTableSession.Takeover;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.postgresql.table.LeaseTableSql.Part;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +53,8 @@ final class LeaseTableConnection {
 
 	private static final String STANDBY = "25006";
 
+	private static final String LOCK_NOT_AVAILABLE = "55P03";
+
 	/**
 	 * The server is read-only, or the table has been dropped or changed, or privileges
 	 * have.
@@ -66,16 +67,21 @@ final class LeaseTableConnection {
 
 	private final @Nullable PGConnection listener;
 
+	private final Runnable onPooled;
+
 	/**
 	 * Create a new {@code LeaseTableConnection} instance.
 	 * @param connection the connection
 	 * @param sql the statements
-	 * @param listener the same connection if it receives notices of releases
+	 * @param listener the same connection if it receives notices of releases, since there
+	 * is no pooler
+	 * @param onPooled called if there is one after all
 	 */
-	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener) {
+	LeaseTableConnection(Connection connection, LeaseTableSql sql, @Nullable PGConnection listener, Runnable onPooled) {
 		this.connection = connection;
 		this.sql = sql;
 		this.listener = listener;
+		this.onPooled = onPooled;
 	}
 
 	Connection connection() {
@@ -113,58 +119,126 @@ final class LeaseTableConnection {
 	/**
 	 * Run a round.
 	 * @param beat the new beat of the session, or 0 to only read
+	 * @param owns whether the session may own something
+	 * @param candidates whether to read the candidates too
 	 */
-	Reply round(UUID token, long beat, Collection<String> elections) throws SQLException {
+	Reply round(UUID token, long beat, boolean owns, Collection<String> elections, boolean candidates)
+			throws SQLException {
 		Map<String, LeaseRow> found = new HashMap<>();
-		return rows(this.sql.round(token, beat, elections), (row) -> {
+		Map<String, Map<Candidate, Long>> listed = new HashMap<>();
+		return rows(this.sql.round(token, beat, owns, elections, candidates), (row) -> {
 			if (row.getBoolean("in_recovery")) {
 				throw new SQLException("The server is a standby now", STANDBY);
 			}
-			if (row.getObject("term") != null) {
+			if (this.listener != null && row.getInt("pid") != this.listener.getBackendPID()) {
+				this.onPooled.run();
+				throw new SQLException("Another session of the server has answered: there is a pooler");
+			}
+			if (row.getBoolean("listed")) {
+				listed.computeIfAbsent(row.getString("election"), (election) -> new LinkedHashMap<>())
+					.put(candidate(row), row.getLong("beat"));
+			}
+			else if (row.getObject("term") != null) {
 				found.put(row.getString("election"), LeaseRow.of(row));
 			}
-			return new Reply(row.getBoolean("joined"), row.getBoolean("raised"), row.getLong("server_timeline"), found);
+			return new Reply(row.getBoolean("joined"), row.getBoolean("raised"), row.getLong("server_timeline"), found,
+					candidates ? listed : null);
 		}).get(0);
 	}
 
-	void register(UUID token, Map<String, NodeProfile> own) throws SQLException {
-		rows(this.sql.register(token, own), (row) -> true);
+	private static Candidate candidate(ResultSet row) throws SQLException {
+		return new Candidate(row.getString("node"), row.getString("owner"), Profiles.ofText(row.getString("profile")));
+	}
+
+	void insert(Collection<String> elections) throws SQLException {
+		rows(this.sql.insert(elections), (row) -> true);
 	}
 
 	/**
-	 * Return the candidates of elections.
-	 * @param beats receives the beat of each session
+	 * Register how a session takes part in elections.
+	 * @param elections all of them
+	 * @param changed its parts in those that have changed
 	 */
-	Map<String, List<Candidate>> candidates(Collection<String> elections, BiConsumer<UUID, Long> beats)
-			throws SQLException {
-		Map<String, List<Candidate>> candidates = new HashMap<>();
-		rows(this.sql.candidates(elections), (row) -> {
-			UUID token = row.getObject("token", UUID.class);
-			beats.accept(token, row.getLong("beat"));
-			return candidates.computeIfAbsent(row.getString("election"), (election) -> new ArrayList<>())
-				.add(new Candidate(row.getString("node"), token.toString(), Profiles.ofText(row.getString("profile"))));
-		});
-		return candidates;
+	void register(UUID token, Collection<String> elections, Map<String, Part> changed) throws SQLException {
+		rows(this.sql.register(token, elections, changed), (row) -> true);
 	}
 
-	Takeover takeOver(LeaseRow row, LeaseRound round, ElectionKeys keys, long beat) throws SQLException {
-		return query(this.sql.takeOver(row, round.timeline(), keys, round.token(), beat), Takeover::of);
+	/**
+	 * End sessions that have expired.
+	 * @return those that this node has ended
+	 */
+	List<UUID> expire(Map<UUID, Long> beats, long serverTimeline) throws SQLException {
+		return rows(this.sql.expire(beats, serverTimeline), (row) -> row.getObject("token", UUID.class));
 	}
 
-	boolean expire(UUID token, long beat, long serverTimeline) throws SQLException {
-		return query(this.sql.expire(token, beat, serverTimeline), (row) -> row.getBoolean("changed"));
+	/**
+	 * Try to take elections over.
+	 * @return the outcome of each
+	 */
+	Map<String, Takeover> takeOver(Map<LeaseRow, ElectionKeys> rows, LeaseRound round, long beat) throws SQLException {
+		Map<String, Takeover> outcomes = new HashMap<>();
+		rows(this.sql.takeOver(rows, round.timeline(), round.token(), beat),
+				(row) -> outcomes.put(row.getString("election"),
+						new Takeover(row.getLong("term"), row.getLong("timeline"), row.getInt("other"))));
+		return outcomes;
 	}
 
-	void release(String election, Term term, UUID token, boolean clean) throws SQLException {
-		rows(this.sql.release(election, term, token, clean), (row) -> true);
+	/**
+	 * Return the process ids of sessions with the other store, if there are any.
+	 */
+	Map<String, Integer> otherStore(Map<String, ElectionKeys> keys) throws SQLException {
+		Map<String, Integer> found = new HashMap<>();
+		rows(this.sql.otherStore(keys), (row) -> found.put(row.getString("election"), row.getInt("pid")));
+		return found;
+	}
+
+	/**
+	 * Free elections.
+	 * @return those that were freed
+	 */
+	List<String> release(Map<LeaseRow, Boolean> rows, UUID token) throws SQLException {
+		return rows(this.sql.release(rows, token), (row) -> row.getString("election"));
+	}
+
+	void announce(Collection<String> elections) throws SQLException {
+		rows(this.sql.announce(elections), (row) -> true);
+	}
+
+	/**
+	 * Return a description of what has locked the row of an election or of its owner, if
+	 * there is such a transaction: mostly, one that has passed the fence of an earlier
+	 * term.
+	 */
+	@Nullable String locker(String election, Duration lease) throws SQLException {
+		try {
+			String found = Jdbc.query(this.connection, this.sql.lockers(election, lease.toMillis()),
+					LeaseTableConnection::describe);
+			return found.isEmpty() ? null : found;
+		}
+		catch (SQLException ex) {
+			if (LOCK_NOT_AVAILABLE.equals(ex.getSQLState())) {
+				return "session that has locked the table";
+			}
+			throw ex;
+		}
+	}
+
+	private static String describe(ResultSet row) throws SQLException {
+		String prepared = row.getString("prepared");
+		return (prepared != null) ? "prepared transaction '" + prepared + "'"
+				: (row.getString("pid") != null) ? Jdbc.describeSession(row) : "";
+	}
+
+	/**
+	 * End sessions that own nothing.
+	 * @param beats their last beats
+	 */
+	void leave(Map<UUID, Long> beats) throws SQLException {
+		rows(this.sql.leave(beats), (row) -> true);
 	}
 
 	private <T> List<T> rows(String text, RowMapper<T> mapper) throws SQLException {
 		return Jdbc.rows(this.connection, text, mapper);
-	}
-
-	<T> T query(String text, RowMapper<T> mapper) throws SQLException {
-		return Jdbc.query(this.connection, text, mapper);
 	}
 
 	/**
@@ -184,7 +258,7 @@ final class LeaseTableConnection {
 	void close(@Nullable UUID token, long beat) {
 		try {
 			if (token != null) {
-				rows(this.sql.leave(token, beat), (row) -> true);
+				leave(Map.of(token, beat));
 			}
 			this.connection.close();
 		}
@@ -201,8 +275,24 @@ final class LeaseTableConnection {
 	 * @param raised whether its beat was raised
 	 * @param timeline the timeline of the server
 	 * @param rows the rows of the elections
+	 * @param candidates the candidates of the elections with the beats of their sessions,
+	 * or {@code null} if they were not read
 	 */
-	record Reply(boolean joined, boolean raised, long timeline, Map<String, LeaseRow> rows) {
+	record Reply(boolean joined, boolean raised, long timeline, Map<String, LeaseRow> rows,
+			@Nullable Map<String, Map<Candidate, Long>> candidates) {
+	}
+
+	/**
+	 * The outcome of an attempt to take over.
+	 *
+	 * @param term the transaction id of the term, or 0
+	 * @param timeline the timeline of the term
+	 * @param otherStore the process id of a session of the other store, or 0
+	 */
+	record Takeover(long term, long timeline, int otherStore) {
+
+		static final Takeover NONE = new Takeover(0, 0, 0);
+
 	}
 
 }

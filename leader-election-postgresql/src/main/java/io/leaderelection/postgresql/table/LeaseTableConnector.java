@@ -21,7 +21,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.function.BiConsumer;
-import java.util.function.BiFunction;
 
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.UnusableStoreException;
@@ -58,11 +57,13 @@ final class LeaseTableConnector {
 
 	private final Duration timeout;
 
-	private final BiFunction<Tables, ServerInspection, LeaseTableSql> statements;
+	private final Statements statements;
 
 	private final BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen;
 
 	private volatile @Nullable Connection opening;
+
+	private volatile boolean pooled;
 
 	private boolean warned;
 
@@ -79,8 +80,7 @@ final class LeaseTableConnector {
 	 * @param onOpen called with the database of every new connection
 	 */
 	LeaseTableConnector(ConnectionSource source, String table, boolean create, String nodeId, Duration timeout,
-			BiFunction<Tables, ServerInspection, LeaseTableSql> statements,
-			BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen) {
+			Statements statements, BiConsumer<DatabaseIdentity, LeaseTableSql> onOpen) {
 		this.source = source;
 		this.table = table;
 		this.create = create;
@@ -88,6 +88,21 @@ final class LeaseTableConnector {
 		this.timeout = timeout;
 		this.statements = statements;
 		this.onOpen = onOpen;
+	}
+
+	/**
+	 * Return how long a statement may take.
+	 */
+	Duration timeout() {
+		return this.timeout;
+	}
+
+	/**
+	 * Return how long the driver may take for the opening of a connection.
+	 */
+	Duration openingTimeout() {
+		return Duration
+			.ofSeconds(Math.max(SHORTEST_OPENING_SECONDS, this.timeout.multipliedBy(2).plusMillis(999).toSeconds()));
 	}
 
 	/**
@@ -128,7 +143,7 @@ final class LeaseTableConnector {
 	 * Opening a connection takes about a dozen round trips.
 	 */
 	private Properties driverSettings() {
-		long seconds = Math.max(SHORTEST_OPENING_SECONDS, this.timeout.multipliedBy(2).plusMillis(999).toSeconds());
+		long seconds = openingTimeout().toSeconds();
 		return ConnectionSource.driverSettings(this.applicationName, seconds, seconds);
 	}
 
@@ -138,11 +153,11 @@ final class LeaseTableConnector {
 		ServerInspection server = ServerInspection.inspect(connection, ServerInspection.TIMELINES);
 		server.check(pgConnection.getBackendPID(), true, true);
 		LeaseTableShape tables = shape(connection, server);
-		LeaseTableSql sql = this.statements.apply(tables.tables(), server);
+		boolean direct = !this.pooled && pgConnection.getBackendPID() == server.pid();
+		LeaseTableSql sql = this.statements.create(tables.tables(), server, direct);
 		DatabaseIdentity identity = DatabaseIdentity.of(connection, server);
-		boolean direct = pgConnection.getBackendPID() == server.pid();
 		if (direct) {
-			Jdbc.query(connection, LeaseTableSql.listen(), (row) -> true);
+			Jdbc.query(connection, sql.listen(), (row) -> true);
 		}
 		else if (this.source.isShared() && !this.warned) {
 			this.warned = true;
@@ -153,7 +168,7 @@ final class LeaseTableConnector {
 		}
 		connection.setNetworkTimeout(Runnable::run, (int) this.timeout.toMillis());
 		this.onOpen.accept(identity, sql);
-		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null);
+		return new LeaseTableConnection(connection, sql, direct ? pgConnection : null, () -> this.pooled = true);
 	}
 
 	private LeaseTableShape shape(Connection connection, ServerInspection server)
@@ -266,6 +281,14 @@ final class LeaseTableConnector {
 			case "42501" -> ConnectionFailures.translate(ex, false);
 			default -> new SessionException("The lease table could not be used: " + Jdbc.summary(ex), ex);
 		};
+	}
+
+	/** Creates the statements of a connection. */
+	@FunctionalInterface
+	interface Statements {
+
+		LeaseTableSql create(Tables tables, ServerInspection server, boolean direct);
+
 	}
 
 	/** Fails if a connection is no longer wanted. */

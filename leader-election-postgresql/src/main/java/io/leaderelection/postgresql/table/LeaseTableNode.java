@@ -22,10 +22,11 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Predicate;
@@ -34,46 +35,46 @@ import java.util.function.Supplier;
 import io.leaderelection.engine.Interruption;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
+import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.UnusableStoreException;
-import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.table.LeaseTable.Node;
-import io.leaderelection.postgresql.table.LeaseTableSession.Takeover;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connection that the elections of a node share in the lease table. A round raises
- * the beat of the {@linkplain NodeSession session of the node} and reads the rows of all
- * elections. An election waits for a round that begins after its call, so what it counts
- * from its call began no earlier than that.
+ * A node in the lease table. Its thread owns the connection and takes turns. In a turn,
+ * it renews the {@linkplain NodeSession session of the node}, reads the rows of all
+ * elections, and changes those that are not as the sessions of elections want them to be:
+ * with one statement for each kind of change, however many there are.
  * <p>
- * There is no thread: the connection has one user at a time, which is the thread of an
- * election. Of those that wait for a round, the first one that is due runs it for all.
- * Everything else is one statement between two rounds. An election that is aborted while
- * it uses the connection ends the connection, which does not end the session.
+ * Elections wait for a turn that began after their call, so what they count from it began
+ * no earlier than that. They never wait for the connection: an election that is aborted
+ * leaves at once. A connection that does not answer fails after a time. The abort of an
+ * election ends it if no other one is left, or if that time has not ended it. Its end
+ * does not end the session.
  */
 final class LeaseTableNode {
 
 	private static final Log logger = LogFactory.getLog(LeaseTableNode.class);
 
-	/** How long a round waits for other elections to join. */
+	/** How long a turn waits for other elections to join. */
 	private static final long LINGER = TimeUnit.MILLISECONDS.toNanos(2);
 
 	/** The longest wait for a notice, which nothing else ends. */
 	private static final long NOTICE_WAIT = TimeUnit.MILLISECONDS.toNanos(400);
 
-	/**
-	 * For how long after a round or a task no election waits for notices: what another
-	 * one does next would wait for the end of that.
-	 */
+	/** For how long after a turn an election may want another one soon. */
 	private static final long QUIET_TIME = TimeUnit.MILLISECONDS.toNanos(20);
 
 	/** How often a node that also leads looks for notices, for which it never waits. */
 	private static final long NOTICE_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
 
-	/** The pause after a round that was to confirm and has failed. */
+	/** After this time, an election looks again, although nothing has changed. */
+	private static final long LONGEST_WAIT = TimeUnit.SECONDS.toNanos(1);
+
+	/** The pause after a turn that was to confirm and has failed. */
 	private static final long MIN_BACKOFF = TimeUnit.MILLISECONDS.toNanos(25);
 
 	private static final long MAX_BACKOFF = TimeUnit.MILLISECONDS.toNanos(400);
@@ -84,24 +85,22 @@ final class LeaseTableNode {
 
 	private final Platform platform;
 
-	private final Interruption interruption;
+	/** The attempt of the thread to connect. */
+	private final Interruption connecting;
 
 	private final LeaseExpiry expiry;
 
 	private final Lock lock;
 
-	/** Signalled after a round, and when the connection is free and somebody needs it. */
+	/** Signalled after a turn, and when a session was removed or the thread has ended. */
 	private final Condition changed;
+
+	/** Signalled when the thread has something else to wait for. */
+	private final Condition wanted;
 
 	private volatile @Nullable LeaseRound last;
 
-	private volatile @Nullable LeaseTableConnection connection;
-
-	/** Changed with the lock. */
-	private volatile @Nullable LeaseTableSession user;
-
-	/** Whether the user has been given up. */
-	private volatile boolean abandoned;
+	private final AtomicReference<@Nullable LeaseTableConnection> connection = new AtomicReference<>();
 
 	// Guarded by the lock
 
@@ -111,36 +110,33 @@ final class LeaseTableNode {
 
 	private final Set<Wait> waits = new LinkedHashSet<>();
 
-	private @Nullable Attempt attempt;
+	private @Nullable Thread thread;
 
-	private int tasks;
+	/** Whether the session is to be ended in good order. */
+	private boolean leaving;
 
-	/** When the last round or task ended. */
-	private long used;
+	/** Since when the thread may wait for the server, at most, unless it is idle. */
+	private @Nullable Long busySince;
 
-	/** Whether an election waits for notices, or will do so after the quiet time. */
-	private boolean listening;
-
-	/** Rounds and tasks take turns, so that neither waits for many of the other. */
-	private boolean taskIsNext;
-
-	// Confined to the user of the connection
+	// Confined to the thread
 
 	private final NodeSession session;
 
-	private int failures;
+	/** When the last turn ended, or this thread last looked for notices. */
+	private long used;
 
-	private boolean denied;
+	private int failures;
 
 	LeaseTableNode(LeaseTableConnector connector, Node node, Duration lease, Platform platform) {
 		this.connector = connector;
 		this.node = node;
 		this.platform = platform;
-		this.interruption = new Interruption(platform);
+		this.connecting = new Interruption(platform);
 		this.expiry = new LeaseExpiry(lease.toMillis());
 		this.session = new NodeSession(node, lease, this.expiry, platform);
 		this.lock = platform.newLock();
 		this.changed = this.lock.newCondition();
+		this.wanted = this.lock.newCondition();
 	}
 
 	Platform platform() {
@@ -156,93 +152,129 @@ final class LeaseTableNode {
 	}
 
 	/**
+	 * Return the candidates of an election, as last read.
+	 */
+	List<Candidate> candidates(String election) {
+		return this.session.candidates(election);
+	}
+
+	/**
 	 * Return the time until this node may take an election over, in nanoseconds.
 	 */
 	long remaining(LeaseRow row) {
 		return this.expiry.remaining(row, this.platform.nanoTime());
 	}
 
-	// Sessions of elections, on any thread
+	// Elections, on any thread
 
 	/**
-	 * Add the session of an election, and return after a round.
+	 * Add the session of an election, and return the round of a turn that begins after
+	 * that.
 	 */
-	LeaseRound join(LeaseTableSession session) throws SessionException {
-		locked(() -> this.sessions.add(session));
-		return await(session, 0, false);
+	LeaseRound join(LeaseTableSession joining) throws SessionException {
+		locked(() -> {
+			this.sessions.add(joining);
+			this.leaving = false;
+			if (this.thread == null) {
+				Thread started = this.platform.newThread("table", this::run);
+				started.start();
+				this.thread = started;
+			}
+			return true;
+		});
+		return await(new Wait(joining, Purpose.ROUND, this.platform.nanoTime(), 0));
 	}
 
 	/**
-	 * Return a round that begins after this call.
+	 * Return the round of a turn that begins after this call.
+	 * @param purpose what to wait for
 	 * @param nanos when it begins at the latest
 	 */
-	LeaseRound read(LeaseTableSession session, long nanos) throws SessionException {
-		return await(session, Math.max(nanos, LINGER), false);
+	LeaseRound read(LeaseTableSession reading, Purpose purpose, long nanos) throws SessionException {
+		return await(new Wait(reading, purpose, this.platform.nanoTime(), Math.max(nanos, LINGER)));
 	}
 
 	/**
-	 * Return a round that begins after this call and raises the beat. It is repeated
-	 * until it succeeds or the election gives up.
-	 * @param urgent whether it must not wait for other elections
+	 * Return the round of a turn that begins after this call and raises the beat. It is
+	 * repeated until it succeeds or the election gives up.
+	 * @param purpose whether to wait for the rest of the turn too
+	 * @param urgent whether the turn must not wait for the confirmations of other
+	 * elections
 	 */
-	LeaseRound confirm(LeaseTableSession session, boolean urgent) throws SessionException {
-		long pause = session.interval().toNanos();
+	LeaseRound confirm(LeaseTableSession confirming, Purpose purpose, boolean urgent) throws SessionException {
+		long now = this.platform.nanoTime();
+		long pause = confirming.interval().toNanos();
 		LeaseRound known = this.last;
-		return await(session, (urgent || known == null) ? LINGER
-				: Math.max(pause / 20, known.started() + pause / 2 - this.platform.nanoTime()), true);
+		long nanos = (urgent || known == null) ? LINGER : Math.max(pause / 20, known.started() + pause / 2 - now);
+		return await(new Wait(confirming, purpose, now, nanos));
 	}
 
-	/**
-	 * Run a task between two rounds.
-	 */
-	<T> T run(LeaseTableSession session, Task<T> task) throws SessionException {
+	private LeaseRound await(Wait wait) throws SessionException {
 		this.lock.lock();
 		try {
-			this.tasks++;
-			while (this.user != null || (!this.taskIsNext && isRoundDue())) {
-				pause(session, NOTICE_WAIT);
+			this.waits.add(wait);
+			hurry(wait);
+			this.wanted.signal();
+			while (!wait.isAnswered()) {
+				pause(wait.session);
 			}
-			session.checkOpen();
-			this.taskIsNext = false;
-			return use(session, () -> translated(() -> task.run(connect())));
+			wait.session.checkOpen();
+			return wait.answer();
 		}
 		finally {
-			this.tasks--;
-			this.used = this.platform.nanoTime();
-			if (this.tasks == 0) {
-				// A round may be due, and somebody has to wait for notices
-				this.changed.signalAll();
+			this.waits.remove(wait);
+			this.lock.unlock();
+		}
+	}
+
+	private void pause(LeaseTableSession waiting) throws SessionException {
+		waiting.checkOpen();
+		try {
+			this.platform.await(this.changed, LONGEST_WAIT);
+		}
+		catch (InterruptedException ex) {
+			if (!waiting.isOpen()) {
+				throw LeaseTableSession.aborted(ex);
 			}
-			unlock();
+			logger.debug("The thread of an election was interrupted, which has no meaning", ex);
 		}
 	}
 
 	/**
-	 * Delete the row of a session that has expired.
-	 * @return whether this node has deleted it
+	 * End the read for which sessions wait, or else their next one, with a turn that
+	 * begins now.
 	 */
-	boolean expire(LeaseTableSession session, UUID expired, long beat, LeaseRound round) throws SessionException {
-		return run(session, (open) -> this.session.expire(open, expired, beat, round.timeline()));
+	void wake(Predicate<LeaseTableSession> which) {
+		locked(() -> {
+			this.sessions.stream().filter(which).forEach(this.woken::add);
+			this.waits.forEach(this::hurry);
+			this.wanted.signal();
+			return true;
+		});
+	}
+
+	private void hurry(Wait wait) {
+		if (!wait.confirms() && this.woken.remove(wait.session)) {
+			wait.due = wait.called;
+		}
 	}
 
 	/**
-	 * Try to take an election over with the session of a round.
+	 * Remove the session of an election. With the last one, end that of the node and
+	 * close the connection.
 	 */
-	Takeover takeOver(LeaseTableSession session, LeaseRow row, LeaseRound round, ElectionKeys keys)
-			throws SessionException {
-		return run(session, (open) -> this.session.takeOver(open, row, round, keys));
-	}
-
-	/**
-	 * Wait for a time, unless the session is aborted.
-	 */
-	void sleep(LeaseTableSession session, long nanos) throws SessionException {
-		long deadline = this.platform.nanoTime() + nanos;
+	void close(LeaseTableSession closing) {
 		this.lock.lock();
 		try {
-			for (long left = nanos; left > 0; left = deadline - this.platform.nanoTime()) {
-				pause(session, left);
+			remove(closing);
+			this.leaving = this.sessions.isEmpty();
+			this.wanted.signal();
+			while (this.sessions.isEmpty() && this.thread != null) {
+				pause(closing);
 			}
+		}
+		catch (SessionException ex) {
+			logger.debug("The session ends on the server after some time", ex);
 		}
 		finally {
 			this.lock.unlock();
@@ -250,64 +282,22 @@ final class LeaseTableNode {
 	}
 
 	/**
-	 * End the read for which sessions wait, or else their next one, with a round that
-	 * begins now.
+	 * Remove the session of an election at once. With the last one, end the connection. A
+	 * connection that has not answered in time is ended too, since its own time limit may
+	 * have failed. Never blocks.
 	 */
-	void wake(Predicate<LeaseTableSession> which) {
-		locked(() -> {
-			this.sessions.stream().filter(which).forEach(this.woken::add);
-			this.waits.forEach(this::hurry);
-			this.changed.signalAll();
-			return true;
-		});
-	}
-
-	/**
-	 * Remove the session of an election. With the last one, end that of the node and
-	 * close the connection.
-	 */
-	void close(LeaseTableSession session) {
-		this.lock.lock();
-		try {
-			remove(session);
-			while (this.sessions.isEmpty() && this.user != null) {
-				pause(session, NOTICE_WAIT);
-			}
-			if (this.sessions.isEmpty()) {
-				use(session, this::leave);
-			}
-		}
-		catch (SessionException ex) {
-			logger.debug("The session ends on the server after some time", ex);
-		}
-		finally {
-			unlock();
-		}
-	}
-
-	/**
-	 * Remove the session of an election at once. If it uses the connection, that ends, as
-	 * it does if the use of a session that was removed before has not ended. Never
-	 * blocks.
-	 */
-	void abort(LeaseTableSession session) {
+	void abort(LeaseTableSession aborted) {
 		boolean made = locked(() -> {
-			boolean interrupted = true;
-			remove(session);
-			LeaseTableSession current = this.user;
-			// A request to resign may use the connection for a session that was removed
-			if ((current != null) ? !this.sessions.contains(current) : this.sessions.isEmpty()) {
-				if (this.connection != null) {
-					disconnect();
-				}
-				else if (current != null) {
-					this.connector.abort();
-					// That of another election is repeated by that one
-					interrupted = this.interruption.request() || current != session;
-				}
-			}
+			remove(aborted);
 			this.changed.signalAll();
-			return interrupted;
+			this.wanted.signal();
+			if (this.sessions.isEmpty() || isOverdue()) {
+				disconnect();
+				this.connector.abort();
+				// It may wait for what is to open the connection
+				return this.connecting.request();
+			}
+			return true;
 		});
 		if (!made) {
 			// Called again
@@ -315,161 +305,29 @@ final class LeaseTableNode {
 		}
 	}
 
-	/**
-	 * End the connection if the session of an election uses it, which may be opening it.
-	 * Without the lock.
-	 */
-	void abandon(LeaseTableSession session) {
-		LeaseTableSession current = this.user;
-		if (current != null && current == session) {
-			this.abandoned = true;
-			LeaseTableConnection open = this.connection;
-			if (open != null) {
-				Jdbc.abort(open.connection());
-			}
-			this.connector.abort();
-		}
+	private boolean isOverdue() {
+		Long since = this.busySince;
+		Duration limit = (this.connection.get() != null) ? this.connector.timeout().multipliedBy(2)
+				: this.connector.openingTimeout();
+		return since != null && this.platform.nanoTime() - since >= limit.toNanos();
 	}
 
-	private void remove(LeaseTableSession session) {
-		this.sessions.remove(session);
-		this.woken.remove(session);
-	}
-
-	// The use of the connection, with the lock
-
-	private LeaseRound await(LeaseTableSession session, long nanos, boolean confirms) throws SessionException {
-		long called = this.platform.nanoTime();
-		Wait wait = new Wait(session, called, called + nanos, confirms);
-		this.lock.lock();
-		try {
-			this.waits.add(wait);
-			hurry(wait);
-			LeaseRound round = wait.outcome(this.attempt);
-			while (round == null) {
-				advance(wait);
-				round = wait.outcome(this.attempt);
-			}
-			session.checkOpen();
-			return round;
-		}
-		finally {
-			this.waits.remove(wait);
-			// Another one waits for notices from now on
-			this.changed.signal();
-			unlock();
-		}
-	}
-
-	private void hurry(Wait wait) {
-		if (!wait.confirms && this.woken.remove(wait.session)) {
-			wait.due = wait.called;
-		}
+	private void remove(LeaseTableSession removed) {
+		this.sessions.remove(removed);
+		this.woken.remove(removed);
+		removed.removed();
 	}
 
 	/**
-	 * Run the round if it is due, or else wait: with the connection for a notice, if this
-	 * node leads nothing, and nobody needs it.
+	 * Change what a session holds, unless it has been removed.
 	 */
-	private void advance(Wait wait) throws SessionException {
-		long now = this.platform.nanoTime();
-		long remaining = wait.due - now;
-		LeaseTableConnection open = this.connection;
-		if (this.user == null && remaining <= 0 && !(this.taskIsNext && this.tasks > 0)) {
-			wait.session.checkOpen();
-			this.taskIsNext = true;
-			use(wait.session, this::attempt);
-		}
-		else if (this.user == null && remaining > 0 && this.tasks == 0 && open != null && open.isListening()
-				&& !this.listening && !isRoundDue() && !this.sessions.stream().allMatch(LeaseTableSession::holdsTerm)) {
-			this.listening = true;
-			try {
-				listen(wait.session, open, remaining, now);
+	void change(LeaseTableSession changing, Runnable change) {
+		locked(() -> {
+			if (this.sessions.contains(changing)) {
+				change.run();
 			}
-			finally {
-				this.listening = false;
-			}
-		}
-		else {
-			pause(wait.session, (remaining > 0) ? remaining : NOTICE_WAIT);
-		}
-	}
-
-	private void listen(LeaseTableSession session, LeaseTableConnection open, long remaining, long now)
-			throws SessionException {
-		boolean leads = this.sessions.stream().anyMatch(LeaseTableSession::holdsTerm);
-		long quiet = this.used - now + (leads ? NOTICE_INTERVAL : (this.sessions.size() > 1) ? QUIET_TIME : 0);
-		if (quiet > 0) {
-			pause(session, Math.min(quiet, remaining));
-			return;
-		}
-		session.checkOpen();
-		long next = this.waits.stream().mapToLong((other) -> other.due - now).min().orElse(remaining);
-		use(session, () -> receiveNotices(open, leads ? 0 : Math.min(next, NOTICE_WAIT)));
-		this.used = leads ? now : this.used;
-	}
-
-	private <T> T use(LeaseTableSession session, Use<T> action) throws SessionException {
-		this.abandoned = false;
-		this.user = session;
-		this.interruption.begin();
-		this.lock.unlock();
-		try {
-			return action.run();
-		}
-		finally {
-			// The caller waits for an interrupt that is being made, and nobody else does
-			this.interruption.leave();
-			lockAgain();
-			this.user = null;
-			if (this.sessions.isEmpty()) {
-				disconnect();
-			}
-			if (this.tasks > 0 || isRoundDue()) {
-				this.changed.signalAll();
-			}
-		}
-	}
-
-	/**
-	 * Unlock after a possible use of the connection.
-	 */
-	private void unlock() {
-		this.lock.unlock();
-		this.interruption.end();
-	}
-
-	/**
-	 * Nobody else could end the use of the connection.
-	 */
-	private void lockAgain() {
-		while (true) {
-			try {
-				this.lock.lock();
-				return;
-			}
-			catch (OutOfMemoryError ex) {
-				this.platform.park(this, LINGER);
-			}
-		}
-	}
-
-	private boolean isRoundDue() {
-		long now = this.platform.nanoTime();
-		return this.waits.stream().anyMatch((wait) -> wait.due - now <= 0);
-	}
-
-	private void pause(LeaseTableSession session, long nanos) throws SessionException {
-		session.checkOpen();
-		try {
-			this.platform.await(this.changed, nanos);
-		}
-		catch (InterruptedException ex) {
-			if (!session.isOpen()) {
-				throw LeaseTableSession.aborted(ex);
-			}
-			logger.debug("The thread of an election was interrupted, which has no meaning", ex);
-		}
+			return true;
+		});
 	}
 
 	private <T> T locked(Supplier<T> action) {
@@ -482,28 +340,177 @@ final class LeaseTableNode {
 		}
 	}
 
-	// With the connection, without the lock
+	// The thread
 
-	private boolean attempt() {
-		long started = this.platform.nanoTime();
-		try {
-			translated(() -> round(connect()));
-			this.failures = 0;
+	private void run() {
+		boolean ended = false;
+		while (!ended) {
+			try {
+				Runnable task = next();
+				ended = task == null;
+				if (task != null) {
+					task.run();
+				}
+			}
+			catch (Throwable ex) {
+				// Neither allocates nor logs, since there may be no memory
+				this.platform.park(this, Platform.PAUSE_AFTER_FAILURE);
+			}
 		}
-		catch (SessionException ex) {
-			failed(started, ex);
-		}
-		return true;
 	}
 
 	/**
-	 * Fail reads, and repeat confirmations after a pause.
+	 * Wait until something is to be done.
+	 * @return what is to be done, or {@code null} if the thread ends
 	 */
-	private void failed(long started, SessionException failure) {
+	private @Nullable Runnable next() throws InterruptedException {
+		this.lock.lock();
+		try {
+			this.busySince = null;
+			while (!this.sessions.isEmpty()) {
+				long now = this.platform.nanoTime();
+				long turn = untilTurn(now);
+				long notices = untilNotices(now);
+				if (turn <= 0 || notices <= 0) {
+					this.busySince = now;
+					return (turn <= 0) ? this::turn : this::awaitNotices;
+				}
+				this.platform.await(this.wanted, Math.min(turn, notices));
+			}
+			if (this.leaving) {
+				this.leaving = false;
+				return this::leave;
+			}
+			disconnect();
+			this.thread = null;
+			this.changed.signalAll();
+			return null;
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	private long untilTurn(long now) {
+		long beat = (this.connection.get() != null)
+				? Math.max(this.session.untilBeat(now), this.used + MAX_BACKOFF - now) : LONGEST_WAIT;
+		return Math.min(beat, this.waits.stream().mapToLong((wait) -> wait.due - now).min().orElse(LONGEST_WAIT));
+	}
+
+	/**
+	 * Return for how long not to look for notices, while an election may want a turn
+	 * soon.
+	 */
+	private long untilNotices(long now) {
+		LeaseTableConnection open = this.connection.get();
+		if (open == null || !open.isListening() || this.sessions.stream().allMatch(LeaseTableSession::holdsTerm)) {
+			return LONGEST_WAIT;
+		}
+		return this.used + (leads() ? NOTICE_INTERVAL : QUIET_TIME) - now;
+	}
+
+	private boolean leads() {
+		return this.sessions.stream().anyMatch(LeaseTableSession::holdsTerm);
+	}
+
+	/**
+	 * Wait for notices, unless this node leads: then what an election wants must not
+	 * wait.
+	 */
+	private void awaitNotices() {
+		long nanos = locked(() -> {
+			long now = this.platform.nanoTime();
+			this.used = leads() ? now : this.used;
+			return leads() ? 0 : Math.min(untilTurn(now), NOTICE_WAIT);
+		});
+		LeaseTableConnection open = this.connection.get();
+		if (open != null && nanos >= 0) {
+			receiveNotices(open, nanos);
+		}
+	}
+
+	private void receiveNotices(LeaseTableConnection open, long nanos) {
+		try {
+			Set<String> notices = open.receiveNotices(nanos);
+			if (!notices.isEmpty()) {
+				wake((known) -> notices.contains(open.sql().notice(known.key())));
+			}
+		}
+		catch (SQLException ex) {
+			logger.debug("The connection ended while it was idle", ex);
+			disconnect();
+		}
+	}
+
+	/**
+	 * Confirmations and reads depend on the round only, which is published before
+	 * anything is changed.
+	 */
+	private void turn() {
+		Map<String, LeaseTableSession> elections = new TreeMap<>();
+		Set<LeaseTableSession> acquiring = new HashSet<>();
+		long[] begun = new long[1];
+		boolean confirms = locked(() -> {
+			begun[0] = this.platform.nanoTime();
+			this.sessions.forEach((each) -> elections.put(each.key(), each));
+			this.waits.stream()
+				.filter((wait) -> wait.purpose == Purpose.ACQUISITION)
+				.forEach((wait) -> acquiring.add(wait.session));
+			return this.waits.stream().anyMatch(Wait::confirms);
+		});
+		if (elections.isEmpty()) {
+			return;
+		}
+		long started = begun[0];
+		LeaseRound round = null;
+		SessionException failure = null;
+		try {
+			LeaseTableConnection open = connect();
+			round = this.session.round(open, elections, confirms);
+			this.last = round;
+			this.failures = 0;
+			publish(started, round, null, false);
+			this.session.settle(open, elections, acquiring, round, () -> isRenewalDue(started));
+			// They would pile up on a node that never looks for them
+			receiveNotices(open, 0);
+		}
+		catch (SQLException ex) {
+			LeaseTableConnection open = this.connection.get();
+			if (open == null || open.mustBeReplaced(ex)) {
+				disconnect();
+			}
+			failure = LeaseTableConnector.translate(ex);
+		}
+		catch (SessionException ex) {
+			failure = ex;
+		}
+		catch (Throwable ex) {
+			disconnect();
+			failure = new SessionException("Unexpected failure: " + ex, ex);
+		}
+		if (round == null && failure != null) {
+			repeat(failure);
+		}
+		publish(started, round, failure, true);
+	}
+
+	/**
+	 * Return whether a confirmation waits for the next turn.
+	 * @param started when the present one began
+	 */
+	private boolean isRenewalDue(long started) {
+		return locked(() -> this.waits.stream()
+			.anyMatch((wait) -> wait.confirms() && wait.called - started > 0
+					&& wait.due - this.platform.nanoTime() <= 0));
+	}
+
+	/**
+	 * Repeat confirmations after a pause.
+	 */
+	private void repeat(SessionException failure) {
 		long retry = this.platform.nanoTime() + Math.min(MAX_BACKOFF, MIN_BACKOFF << Math.min(this.failures, 5));
-		publish(new Attempt(started, null, failure));
 		boolean repeated = locked(() -> {
-			List<Wait> confirmations = this.waits.stream().filter((wait) -> wait.confirms).toList();
+			List<Wait> confirmations = this.waits.stream().filter(Wait::confirms).toList();
 			confirmations.forEach((wait) -> wait.due = retry);
 			return !confirmations.isEmpty() && !(failure instanceof UnusableStoreException);
 		});
@@ -513,73 +520,11 @@ final class LeaseTableNode {
 		}
 	}
 
-	private <T> T translated(Action<T> action) throws SessionException {
-		try {
-			return action.run();
-		}
-		catch (SQLException ex) {
-			replaceIfNecessary(ex);
-			throw LeaseTableConnector.translate(ex);
-		}
-		catch (Throwable ex) {
-			disconnect();
-			throw (ex instanceof SessionException known) ? known
-					: new SessionException("Unexpected failure: " + ex, ex);
-		}
-	}
-
-	private void replaceIfNecessary(SQLException ex) {
-		LeaseTableConnection open = this.connection;
-		if (open == null || open.mustBeReplaced(ex)) {
-			disconnect();
-		}
-	}
-
-	/**
-	 * Run what concerns other nodes. Its failure does not end the session of this one.
-	 */
-	private <T> T tolerate(T otherwise, Action<T> action) throws SessionException {
-		try {
-			return action.run();
-		}
-		catch (SQLException ex) {
-			replaceIfNecessary(ex);
-			if (Jdbc.isDenied(ex) && !this.denied) {
-				this.denied = true;
-				logger.warn("Candidates and elections that nobody leads cannot be maintained: " + Jdbc.summary(ex)
-						+ " (node '" + this.node.id() + "')");
-			}
-			logger.debug("A statement beside the renewal has failed", ex);
-			return otherwise;
-		}
-	}
-
-	private boolean round(LeaseTableConnection open) throws SQLException, SessionException {
-		Map<String, LeaseTableSession> elections = new TreeMap<>();
-		boolean needed = locked(() -> {
-			this.sessions.forEach((session) -> elections.put(session.key(), session));
-			return this.waits.stream().anyMatch((wait) -> wait.confirms);
-		});
-		LeaseRound read = this.session.round(open, elections, needed);
-		if (needed) {
-			// A confirmation depends on nothing else
-			this.last = read;
-			publish(new Attempt(read.started(), read, null));
-		}
-		LeaseRound round = read.with(tolerate(read.candidates(), () -> this.session.candidates(open, elections, read)));
-		this.last = round;
-		publish(new Attempt(read.started(), round, null));
-		// They would pile up on a node that never looks for them
-		receiveNotices(open, 0);
-		return tolerate(true, () -> {
-			this.session.freeUnled(open, elections, read);
-			return true;
-		});
-	}
-
-	private void publish(Attempt made) {
+	private void publish(long started, @Nullable LeaseRound round, @Nullable SessionException failure,
+			boolean complete) {
 		locked(() -> {
-			this.attempt = made;
+			this.waits.removeIf((wait) -> started - wait.called >= 0 && (complete || !wait.purpose.whole)
+					&& wait.isAnsweredBy(round, failure));
 			this.used = this.platform.nanoTime();
 			this.changed.signalAll();
 			return true;
@@ -587,140 +532,146 @@ final class LeaseTableNode {
 	}
 
 	private LeaseTableConnection connect() throws SQLException, SessionException {
-		LeaseTableConnection open = this.connection;
+		LeaseTableConnection open = this.connection.get();
 		if (open == null || open.connection().isClosed()) {
-			// An abort ends the opening of the next one from here on
-			this.connection = null;
-			checkUser();
-			open = this.connector.connect(this::checkUser);
-			this.connection = open;
+			this.connecting.begin();
+			try {
+				checkWanted();
+				open = this.connector.connect(this::checkWanted);
+			}
+			finally {
+				this.connecting.end();
+			}
+			this.connection.set(open);
 			// An abort may have found neither of the two
-			checkUser();
+			checkWanted();
 		}
 		return open;
 	}
 
-	private void checkUser() throws SessionException {
-		LeaseTableSession current = this.user;
-		if (current != null) {
-			current.checkOpen();
+	private void checkWanted() throws SessionException {
+		boolean needed = locked(() -> {
+			this.busySince = this.platform.nanoTime();
+			return !this.sessions.isEmpty();
+		});
+		if (!needed) {
+			throw new SessionException("No election needs the connection any longer", null);
 		}
-		if (this.abandoned) {
-			throw new SessionException("The connection has been given up", null);
-		}
-	}
-
-	private boolean receiveNotices(LeaseTableConnection open, long nanos) {
-		try {
-			Set<String> notices = open.receiveNotices(nanos);
-			if (!notices.isEmpty()) {
-				wake((session) -> notices.contains(open.sql().notice(session.key())));
-			}
-		}
-		catch (SQLException ex) {
-			logger.debug("The connection ended while it was idle", ex);
-			disconnect();
-		}
-		return true;
 	}
 
 	/**
 	 * End the session and the connection in good order.
 	 */
-	private boolean leave() {
-		LeaseTableConnection open = this.connection;
+	private void leave() {
+		LeaseTableConnection open = this.connection.get();
 		if (open != null) {
 			this.session.close(open);
 		}
-		return true;
 	}
 
 	/**
 	 * End a connection that may not work any longer.
 	 */
 	private void disconnect() {
-		LeaseTableConnection open = this.connection;
+		LeaseTableConnection open = this.connection.get();
 		if (open != null) {
 			// Called again if there is no memory for it
 			Jdbc.abort(open.connection());
+			this.connection.compareAndSet(open, null);
 		}
-		this.connection = null;
 	}
 
 	/**
-	 * The last attempt at a round.
-	 *
-	 * @param started when it began
-	 * @param round the round, unless it has failed
-	 * @param failure why it has failed
+	 * What a session waits for.
 	 */
-	private record Attempt(long started, @Nullable LeaseRound round, @Nullable SessionException failure) {
+	enum Purpose {
+
+		/** A round. */
+		ROUND(false),
+
+		/** A turn, with what it changes. */
+		TURN(true),
+
+		/** A turn that takes the election over, if it is free. */
+		ACQUISITION(true),
+
+		/** A round that raises the beat, repeated until it succeeds. */
+		CONFIRMATION(false),
+
+		/** The same, and the rest of its turn. */
+		WHOLE_CONFIRMATION(true);
+
+		private final boolean whole;
+
+		Purpose(boolean whole) {
+			this.whole = whole;
+		}
+
 	}
 
 	/**
-	 * A session that waits for a round.
+	 * A session that waits for a turn.
 	 */
 	private static final class Wait {
 
 		private final LeaseTableSession session;
 
-		private final long called;
+		private final Purpose purpose;
 
-		private final boolean confirms;
+		private final long called;
 
 		private long due;
 
-		Wait(LeaseTableSession session, long called, long due, boolean confirms) {
+		private @Nullable LeaseRound round;
+
+		private @Nullable SessionException failure;
+
+		Wait(LeaseTableSession session, Purpose purpose, long called, long nanos) {
 			this.session = session;
+			this.purpose = purpose;
 			this.called = called;
-			this.due = due;
-			this.confirms = confirms;
+			this.due = called + nanos;
 		}
 
 		/**
-		 * Return the round of an attempt that began after the call, or {@code null}.
+		 * Return whether it is repeated until the beat is raised.
 		 */
-		@Nullable LeaseRound outcome(@Nullable Attempt attempt) throws SessionException {
-			if (attempt == null || attempt.started() - this.called < 0) {
-				return null;
-			}
-			SessionException failure = attempt.failure();
-			if (failure instanceof UnusableStoreException unusable) {
-				throw new UnusableStoreException(String.valueOf(unusable.getMessage()), unusable.getAction(), unusable);
-			}
-			if (failure != null && !this.confirms) {
-				// Several sessions may have failed for the same reason
-				throw new SessionException(failure.getMessage(), failure);
-			}
-			LeaseRound round = attempt.round();
-			return (round != null && (round.renewed() || !this.confirms)) ? round : null;
+		boolean confirms() {
+			return this.purpose == Purpose.CONFIRMATION || this.purpose == Purpose.WHOLE_CONFIRMATION;
 		}
 
-	}
+		/**
+		 * Take the answer of a turn. A failure after its round fails what waits for a
+		 * change, but nobody who has won.
+		 * @return whether this is answered
+		 */
+		boolean isAnsweredBy(@Nullable LeaseRound read, @Nullable SessionException cause) {
+			boolean failed = cause != null && ((read != null) ? !confirms() && !this.session.holdsTerm()
+					: !confirms() || cause instanceof UnusableStoreException);
+			if (failed) {
+				this.failure = cause;
+			}
+			else if (read != null && (read.renewed() || !confirms())) {
+				this.round = read;
+			}
+			return isAnswered();
+		}
 
-	/**
-	 * A task on the connection: one statement.
-	 *
-	 * @param <T> the type of its result
-	 */
-	@FunctionalInterface
-	interface Task<T> {
+		boolean isAnswered() {
+			return this.round != null || this.failure != null;
+		}
 
-		T run(LeaseTableConnection open) throws SQLException;
-
-	}
-
-	@FunctionalInterface
-	private interface Action<T> {
-
-		T run() throws SQLException, SessionException;
-
-	}
-
-	@FunctionalInterface
-	private interface Use<T> {
-
-		T run() throws SessionException;
+		LeaseRound answer() throws SessionException {
+			SessionException cause = this.failure;
+			if (cause != null) {
+				// Several sessions may have failed for the same reason
+				throw (cause instanceof UnusableStoreException unusable)
+						? new UnusableStoreException(String.valueOf(unusable.getMessage()), unusable.getAction(),
+								unusable)
+						: new SessionException(cause.getMessage(), cause);
+			}
+			return Objects.requireNonNull(this.round);
+		}
 
 	}
 

@@ -16,25 +16,24 @@
 
 package io.leaderelection.postgresql.table;
 
-import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.Jdbc;
+import io.leaderelection.postgresql.table.LeaseTableConnection.Takeover;
+import io.leaderelection.postgresql.table.LeaseTableNode.Purpose;
+import io.leaderelection.postgresql.table.LeaseTableSql.Part;
+import io.leaderelection.postgresql.table.LeaseTableSql.Request;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +41,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session of one election in the lease table. It rests on the session of its node,
  * and leads while the row of the election has its term and the token of that session.
+ * <p>
+ * It makes no statement. It says what it wants, and waits for a turn of its node that
+ * began later. What a turn has changed is told to it with the lock of the node.
  */
 final class LeaseTableSession implements StoreSession {
 
@@ -61,9 +63,10 @@ final class LeaseTableSession implements StoreSession {
 	/** A candidate that has not taken a free election by then is not able to. */
 	private static final long PRECEDENCE = TimeUnit.SECONDS.toNanos(1);
 
-	private static final long REQUEST_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
+	/** Before these were searched. */
+	private static final String UNKNOWN = "nodes with leader-election.store=advisory-lock, if there are any";
 
-	private static final String LOCK_NOT_AVAILABLE = "55P03";
+	private static final long REQUEST_INTERVAL = TimeUnit.MILLISECONDS.toNanos(50);
 
 	/** The names of the connections of nodes, each of which serves all elections. */
 	static final SessionNames NAMES = new SessionNames("table");
@@ -83,29 +86,40 @@ final class LeaseTableSession implements StoreSession {
 	/** The session of the node, since the opening of this one. */
 	private volatile @Nullable UUID token;
 
-	private volatile boolean candidate;
-
 	private volatile boolean aborted;
 
-	/** What this node leads, or has won, from a takeover to its release. */
+	// Written by the threads of the election, read by turns
+
+	private volatile boolean candidate;
+
+	private volatile @Nullable Request request;
+
+	/** The part that other nodes can read. */
+	private volatile @Nullable Part registered;
+
+	// Changed with the lock of the node
+
+	/** What this session has won, until its release. */
 	private volatile @Nullable Taken taken;
 
-	/** Whether a takeover was sent whose reply was not read. */
-	private volatile boolean taking;
+	private volatile @Nullable Release release;
 
-	private @Nullable ForeignHolder foreign;
+	// Written by turns, read by the election
 
-	/** When to try a takeover again that has failed, or 0. */
-	private long retry;
+	/** The session that blocks a takeover. */
+	private volatile @Nullable ForeignHolder foreign;
+
+	/** After which time to try a takeover again that has failed, or 0. */
+	private volatile long retry;
+
+	/** How many attempts to take the election over have failed, the present one too. */
+	private int attempts;
 
 	/** The node that was last observed as owner of the election. */
 	private @Nullable String leader;
 
 	/** Until when to leave the free election to a candidate of higher priority. */
 	private @Nullable Long leftUntil;
-
-	/** Whether no node with the other store has been found since the last takeover. */
-	private boolean alone;
 
 	LeaseTableSession(LeaseTableNode node, LeaseTableFence fence, ElectionSettings settings, String key,
 			ElectionKeys keys, int termEpoch) {
@@ -135,16 +149,12 @@ final class LeaseTableSession implements StoreSession {
 		return this.key;
 	}
 
-	NodeProfile profile() {
-		return this.settings.profile();
+	ElectionKeys keys() {
+		return this.keys;
 	}
 
 	Duration interval() {
 		return this.settings.confirmInterval();
-	}
-
-	boolean isCandidate() {
-		return this.candidate;
 	}
 
 	boolean isOpen() {
@@ -157,18 +167,174 @@ final class LeaseTableSession implements StoreSession {
 		}
 	}
 
+	// What a turn asks and tells
+
+	/**
+	 * Return how this session takes part in the election, or {@code null} if others need
+	 * not know of it.
+	 */
+	@Nullable Part part() {
+		Request requested = this.request;
+		boolean stands = this.candidate;
+		return (stands || requested != null) ? new Part(stands, this.settings.profile(), requested) : null;
+	}
+
+	void registered(@Nullable Part part) {
+		this.registered = part;
+	}
+
 	boolean holdsTerm() {
 		return this.taken != null;
 	}
 
 	/**
-	 * Return whether this session holds the term of a row that its node owns, or may
-	 * still read the reply of its takeover.
+	 * Return whether this session holds the term of a row that its node owns.
 	 */
 	boolean holds(LeaseRow row) {
 		Taken held = this.taken;
-		return this.taking || (held != null && held.term().equals(term(row)));
+		return held != null && held.term().equals(term(row));
 	}
+
+	/**
+	 * Return whether the work of a term that is to be freed has ended.
+	 */
+	boolean hasEnded(LeaseRow row) {
+		Release ending = this.release;
+		return ending != null && ending.clean() && ending.term().equals(term(row));
+	}
+
+	/**
+	 * Decide whether to take the election over in this turn, and else when to look again.
+	 */
+	boolean takes(LeaseRow row, LeaseRound round) {
+		if (this.taken != null || !round.token().equals(this.token)) {
+			return false;
+		}
+		LeaseRow.Session owner = row.session();
+		this.leader = (owner != null) ? owner.node() : this.leader;
+		if (this.node.remaining(row) > 0) {
+			noAttempt();
+			return false;
+		}
+		if (row.paused() != null) {
+			this.foreign = new ForeignHolder(row.paused(), Kind.PAUSE);
+			this.retry = interval().toNanos();
+			return false;
+		}
+		if (isLeftToOthers()) {
+			return false;
+		}
+		// Unless it succeeds
+		this.attempts++;
+		this.retry = Math.max(FIRST_RETRY, Math.min(2 * this.retry, interval().toNanos() / 4));
+		return true;
+	}
+
+	private void noAttempt() {
+		this.foreign = null;
+		this.retry = 0;
+		this.attempts = 0;
+		this.leftUntil = null;
+	}
+
+	/**
+	 * Return whether to leave the free election for now to a candidate of higher
+	 * priority, which finds it free at about the same time. The former leader does not
+	 * count.
+	 */
+	private boolean isLeftToOthers() {
+		if (candidates().stream()
+			.noneMatch((other) -> other.profile().priority() > this.settings.profile().priority()
+					&& !other.nodeId().equals(this.leader))) {
+			return false;
+		}
+		long now = this.node.platform().nanoTime();
+		long until = (this.leftUntil != null) ? this.leftUntil : now + PRECEDENCE;
+		this.leftUntil = until;
+		this.retry = Math.max(0, until - now);
+		return this.retry > 0;
+	}
+
+	/**
+	 * The takeover has failed: another node was faster, a session has locked the row, or
+	 * a node uses the other store.
+	 * @param otherStore the process id of that node's session, or 0
+	 */
+	void missed(int otherStore) {
+		if (otherStore != 0) {
+			this.foreign = new ForeignHolder(describeOtherStore(otherStore), Kind.BLOCKING);
+			this.retry = interval().toNanos();
+			this.attempts = 0;
+		}
+		else if (!isBlocked()) {
+			this.foreign = null;
+		}
+	}
+
+	/**
+	 * Return whether takeovers have failed more than once.
+	 */
+	boolean isBlocked() {
+		return this.attempts > 1;
+	}
+
+	/**
+	 * What has locked the row was searched.
+	 * @param locker a description of that session, or {@code null} if there is none
+	 */
+	void blockedBy(@Nullable String locker) {
+		this.foreign = (locker != null) ? new ForeignHolder(locker, Kind.BLOCKING) : null;
+	}
+
+	private static String describeOtherStore(int pid) {
+		return "session with pid " + pid + " (leader-election.store=advisory-lock; all nodes must use the same store)";
+	}
+
+	/**
+	 * The election was taken over. If this session has been removed from its node, a
+	 * later turn frees it.
+	 * @param row the row as it was before
+	 */
+	void won(LeaseRow row, Takeover takeover, UUID owner) {
+		Term term = new Term(this.termEpoch, takeover.timeline(), takeover.term());
+		noAttempt();
+		this.node.change(this, () -> {
+			// The work of the last term has ended, or its lease has expired
+			this.taken = new Taken(term, row.owner() != null || row.clean(), UNKNOWN);
+			this.fence.elected(term, owner);
+		});
+	}
+
+	/**
+	 * Return whether it is not known since the takeover that no node uses the other
+	 * store. A node with that store which looks for nodes in these tables later than this
+	 * one looks finds this one.
+	 */
+	boolean mayHaveOthers() {
+		Taken held = this.taken;
+		return held != null && held.others() != null;
+	}
+
+	/**
+	 * Nodes with the other store were searched.
+	 * @param pid the process id of a session, or 0 if there is none
+	 */
+	void searchedOthers(int pid) {
+		this.node.change(this, () -> {
+			Taken held = this.taken;
+			this.taken = (held != null)
+					? new Taken(held.term(), held.clean(), (pid != 0) ? describeOtherStore(pid) : null) : null;
+		});
+	}
+
+	/**
+	 * The node does not own the election.
+	 */
+	void freed() {
+		this.release = null;
+	}
+
+	// The election
 
 	@Override
 	public boolean becomeCandidate() {
@@ -182,117 +348,32 @@ final class LeaseTableSession implements StoreSession {
 	}
 
 	/**
-	 * Try to take over at most once, after a round.
+	 * Wait for a turn, which takes the election over if it is free.
 	 */
 	@Override
 	public Acquisition acquire(Duration timeout) throws SessionException {
-		LeaseRound round = this.node.last();
-		if (round == null || !isFree(round) || this.retry > 0 || this.foreign != null) {
-			long wait = timeout.toNanos();
-			LeaseRow known = (round != null) ? round.row(this.key) : null;
-			long remaining = (known != null && this.candidate) ? this.node.remaining(known) : 0;
-			wait = (remaining > 0) ? Math.min(wait, remaining) : wait;
-			round = this.node.read(this, (this.retry > 0) ? Math.min(wait, this.retry) : wait);
-		}
+		LeaseRound round = this.node.read(this, Purpose.ACQUISITION,
+				Math.min(timeout.toNanos(), untilAttempt(timeout)));
 		check(round);
-		LeaseRow row = round.row(this.key);
-		if (row == null) {
-			this.node.run(this, (open) -> open.query(open.sql().insert(this.key), (inserted) -> true));
-			// Free, so it need not follow first
-			round = this.node.read(this, 0);
-			check(round);
-			row = round.row(this.key);
-		}
-		LeaseRow.Session owner = (row != null) ? row.session() : null;
-		this.leader = (owner != null) ? owner.node() : this.leader;
-		this.foreign = null;
-		if (row == null || !isFree(round)) {
-			this.retry = 0;
-			this.leftUntil = null;
-		}
-		else if (!isLeftToOthers(round)) {
-			Acquisition.Won won = takeOver(row, round);
-			if (won != null) {
-				return won;
-			}
-		}
-		return new Acquisition.Held(view(round));
+		Taken won = this.taken;
+		return (won != null) ? new Acquisition.Won(won.term(),
+				won.clean() ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN, true)
+				: new Acquisition.Held(view(round));
 	}
 
-	private boolean isFree(LeaseRound round) {
-		LeaseRow row = round.row(this.key);
-		return row != null && this.node.remaining(row) <= 0;
+	private long untilAttempt(Duration longest) {
+		LeaseRound known = this.node.last();
+		long remaining = (known != null)
+				? this.node.remaining(known.rows().getOrDefault(this.key, LeaseRow.missing(this.key))) : 0;
+		long pause = this.retry;
+		return (remaining > 0) ? remaining : (pause > 0) ? pause : (this.foreign != null) ? longest.toNanos() : 0;
 	}
 
 	private void check(LeaseRound round) throws SessionException {
 		if (!round.token().equals(token())) {
 			throw new SessionException(
-					"The session of this node has ended: it could not be renewed, or its row was " + "deleted", null);
+					"The session of this node has ended: it could not be renewed, or its row was deleted", null);
 		}
-	}
-
-	/**
-	 * Return whether to leave the free election for now to a candidate of higher
-	 * priority, which finds it free at about the same time. The former leader does not
-	 * count.
-	 */
-	private boolean isLeftToOthers(LeaseRound round) {
-		if (round.candidates(this.key)
-			.stream()
-			.noneMatch((other) -> other.profile().priority() > profile().priority()
-					&& !other.nodeId().equals(this.leader))) {
-			return false;
-		}
-		long now = this.node.platform().nanoTime();
-		long until = (this.leftUntil != null) ? this.leftUntil : now + PRECEDENCE;
-		this.leftUntil = until;
-		this.retry = Math.max(0, until - now);
-		return this.retry > 0;
-	}
-
-	private Acquisition.@Nullable Won takeOver(LeaseRow row, LeaseRound round) throws SessionException {
-		this.taking = true;
-		try {
-			return takeOverOnce(row, round);
-		}
-		finally {
-			this.taking = false;
-		}
-	}
-
-	private Acquisition.@Nullable Won takeOverOnce(LeaseRow row, LeaseRound round) throws SessionException {
-		LeaseRow.Session owner = row.session();
-		UUID expired = row.owner();
-		if (owner != null && expired != null && !this.node.expire(this, expired, owner.beat(), round)) {
-			return blocked();
-		}
-		Takeover takeover = this.node.takeOver(this, row, round, this.keys);
-		if (takeover.otherStore() != 0) {
-			this.foreign = new ForeignHolder(describeOtherStore(takeover.otherStore()), Kind.BLOCKING);
-			return null;
-		}
-		if (takeover.term() == 0) {
-			return blocked();
-		}
-		this.retry = 0;
-		this.leftUntil = null;
-		this.alone = false;
-		Term term = new Term(this.termEpoch, takeover.timeline(), takeover.term());
-		this.taken = new Taken(term, false);
-		this.fence.elected(term, token());
-		// A lease that has expired: the server ends none earlier
-		boolean clean = row.owner() != null || row.clean();
-		return new Acquisition.Won(term, clean ? Acquisition.Ending.CLEAN : Acquisition.Ending.UNKNOWN, true);
-	}
-
-	/**
-	 * Another node was faster, or another session has locked a row.
-	 */
-	private Acquisition.@Nullable Won blocked() throws SessionException {
-		String locker = describeLocker();
-		this.foreign = (locker != null) ? new ForeignHolder(locker, Kind.BLOCKING) : null;
-		this.retry = Math.max(FIRST_RETRY, Math.min(2 * this.retry, interval().toNanos() / 4));
-		return null;
 	}
 
 	@Override
@@ -308,8 +389,7 @@ final class LeaseTableSession implements StoreSession {
 	private boolean isStandby(LeaseRound round) {
 		LeaseRow row = round.row(this.key);
 		String owner = (row != null && row.session() != null) ? row.session().node() : null;
-		List<String> others = round.candidates(this.key)
-			.stream()
+		List<String> others = candidates().stream()
 			.filter((other) -> !other.nodeId().equals(owner))
 			.sorted(Comparator.comparingInt((other) -> -other.profile().priority()))
 			.map(Candidate::session)
@@ -317,23 +397,19 @@ final class LeaseTableSession implements StoreSession {
 		return others.indexOf(token().toString()) < this.settings.standbys();
 	}
 
-	private static String describeOtherStore(int pid) {
-		return "session with pid " + pid + " (leader-election.store=advisory-lock; all nodes must use the same store)";
-	}
-
 	@Override
 	public View observe() throws SessionException {
-		return view(this.node.read(this, OBSERVE_WAIT));
+		return view(this.node.read(this, Purpose.ROUND, OBSERVE_WAIT));
 	}
 
 	private View view(LeaseRound round) {
 		LeaseRow row = round.row(this.key);
 		LeaseRow.Session owner = (row != null) ? row.session() : null;
 		// An owner whose session has expired does not lead any longer
-		Holder holder = (row != null && owner != null && !isFree(round))
+		Holder holder = (row != null && owner != null && this.node.remaining(row) > 0)
 				? new Holder(owner.node(), NAMES.of(owner.node()), term(row), row.since(), owner.profile(), null)
 				: null;
-		return new View(holder, round.candidates(this.key), this.foreign);
+		return new View(holder, candidates(), this.foreign);
 	}
 
 	private Term term(LeaseRow row) {
@@ -346,26 +422,34 @@ final class LeaseTableSession implements StoreSession {
 	 */
 	void requestResignation(Term term, String cause, Duration limit) throws SessionException {
 		long deadline = this.node.platform().nanoTime() + limit.toNanos();
-		request(term.transactionId(), cause);
+		Request asked = new Request(term.transactionId(), cause);
+		this.request = asked;
 		try {
-			while (isLed(this.node.read(this, REQUEST_INTERVAL), term)
-					&& deadline - this.node.platform().nanoTime() > 0) {
-				logger.trace("The leader finds the request with its next round");
+			LeaseRound round = this.node.read(this, Purpose.TURN, 0);
+			boolean written = isRegistered(asked);
+			while (isLed(round, term) && deadline - this.node.platform().nanoTime() > 0) {
+				// The leader finds the request with its next round
+				round = this.node.read(this, Purpose.TURN, REQUEST_INTERVAL);
+				written |= isRegistered(asked);
+			}
+			if (!written && isLed(round, term)) {
+				throw new SessionException("The request could not be written", null);
 			}
 		}
 		finally {
-			request(0, cause);
+			this.request = null;
+			this.node.read(this, Purpose.TURN, 0);
 		}
+	}
+
+	private boolean isRegistered(Request asked) {
+		Part known = this.registered;
+		return known != null && asked.equals(known.request());
 	}
 
 	private boolean isLed(LeaseRound round, Term led) {
 		LeaseRow row = round.row(this.key);
 		return row != null && row.owner() != null && led.equals(term(row));
-	}
-
-	private void request(long term, String cause) throws SessionException {
-		this.node.run(this,
-				(open) -> open.query(open.sql().requestResignation(this.key, token(), term, cause), (row) -> true));
 	}
 
 	@Override
@@ -374,8 +458,10 @@ final class LeaseTableSession implements StoreSession {
 		if (held == null) {
 			throw new IllegalStateException("There is no term");
 		}
-		boolean first = !held.confirmed();
-		LeaseRound round = this.node.confirm(this, first);
+		// All nodes wait for the one before the grant
+		LeaseRound round = this.node.confirm(this,
+				(held.others() != null) ? Purpose.WHOLE_CONFIRMATION : Purpose.CONFIRMATION,
+				whole || held.others() != null);
 		check(round);
 		LeaseRow row = round.row(this.key);
 		if (row == null) {
@@ -388,33 +474,23 @@ final class LeaseTableSession implements StoreSession {
 							? "node '" + owner.node() + "' leads in the term " + term(row) : "the election is free"),
 					null);
 		}
-		this.taken = new Taken(held.term(), true);
-		int otherStore = this.alone ? 0 : findOtherStore();
-		this.alone = otherStore == 0;
-		return new Confirmation(this.alone ? null : "the " + describeOtherStore(otherStore), row.request() != null,
-				null);
+		Taken present = this.taken;
+		String others = ((present != null) ? present : held).others();
+		return new Confirmation((others != null) ? "the " + others : null,
+				row.request() != null || row.paused() != null, null);
 	}
 
 	@Override
 	public String requester() {
 		LeaseRound round = this.node.last();
 		LeaseRow row = (round != null) ? round.row(this.key) : null;
-		String request = (row != null) ? row.request() : null;
-		return (request != null) ? request : "another node";
-	}
-
-	/**
-	 * A node with the other store that looks for nodes in these tables later than this
-	 * finds this one.
-	 */
-	private int findOtherStore() throws SessionException {
-		return this.node.run(this, (open) -> open.query(open.sql().otherStore(this.keys), (row) -> row.getInt("pid")));
+		String requester = (row != null && row.request() == null) ? row.paused() : (row != null) ? row.request() : null;
+		return (requester != null) ? requester : "another node";
 	}
 
 	@Override
 	public List<Candidate> candidates() {
-		LeaseRound round = this.node.last();
-		return (round != null) ? round.candidates(this.key) : List.of();
+		return this.node.candidates(this.key);
 	}
 
 	@Override
@@ -430,33 +506,6 @@ final class LeaseTableSession implements StoreSession {
 		return null;
 	}
 
-	/**
-	 * Return a description of what has locked the row of the election or of its owner, if
-	 * there is such a transaction: mostly, one that has passed the fence of an earlier
-	 * term.
-	 */
-	private @Nullable String describeLocker() throws SessionException {
-		String found = this.node.run(this, (open) -> {
-			try {
-				return open.query(open.sql().lockers(this.key, this.settings.lease().toMillis()),
-						LeaseTableSession::describe);
-			}
-			catch (SQLException ex) {
-				if (LOCK_NOT_AVAILABLE.equals(ex.getSQLState())) {
-					return "session that has locked the table";
-				}
-				throw ex;
-			}
-		});
-		return found.isEmpty() ? null : found;
-	}
-
-	private static String describe(ResultSet row) throws SQLException {
-		String prepared = row.getString("prepared");
-		return (prepared != null) ? "prepared transaction '" + prepared + "'"
-				: (row.getString("pid") != null) ? Jdbc.describeSession(row) : "";
-	}
-
 	@Override
 	public Duration probe(Duration longest) throws SessionException {
 		checkOpen();
@@ -470,7 +519,7 @@ final class LeaseTableSession implements StoreSession {
 
 	/**
 	 * No transaction of the term passes the fence from here on. A row that another
-	 * session has locked is freed by a later round.
+	 * session has locked is freed by a later turn.
 	 */
 	@Override
 	public boolean release(boolean clean) throws SessionException {
@@ -479,46 +528,27 @@ final class LeaseTableSession implements StoreSession {
 			return false;
 		}
 		this.fence.ended(held.term());
-		Function<LeaseTableSql, String> statement = (sql) -> sql.release(this.key, held.term(), token(), clean);
+		this.node.change(this, () -> {
+			this.release = new Release(held.term(), clean);
+			this.taken = null;
+		});
+		long deadline = this.node.platform().nanoTime() + LOCKED_LIMIT;
 		try {
-			changeUnlessLocked(statement);
+			awaitRelease(deadline);
 		}
 		catch (SessionException ex) {
 			// The end of a connection does not end the session
 			checkOpen();
 			logger.debug("The election is released on another connection", ex);
-			changeUnlessLocked(statement);
+			awaitRelease(deadline);
 		}
-		finally {
-			this.taken = null;
-		}
-		announceRelease();
 		return false;
 	}
 
-	/**
-	 * Run a statement that skips a row which another session has locked, a few times if
-	 * need be.
-	 * @param statement returns whether it has changed the row, and whether there is still
-	 * something to change
-	 */
-	private void changeUnlessLocked(Function<LeaseTableSql, String> statement) throws SessionException {
-		long deadline = this.node.platform().nanoTime() + LOCKED_LIMIT;
-		while (this.node.run(this, (open) -> open.query(statement.apply(open.sql()),
-				(row) -> !row.getBoolean("changed") && row.getBoolean("held")))) {
-			if (deadline - this.node.platform().nanoTime() <= 0) {
-				return;
-			}
-			this.node.sleep(this, LOCKED_RETRY);
-		}
-	}
-
-	private void announceRelease() {
-		try {
-			this.node.run(this, (open) -> open.query(open.sql().announce(this.key), (row) -> true));
-		}
-		catch (SessionException ex) {
-			logger.debug("Other nodes learn of the release when they read the row", ex);
+	private void awaitRelease(long deadline) throws SessionException {
+		this.node.read(this, Purpose.TURN, 0);
+		while (this.release != null && deadline - this.node.platform().nanoTime() > 0) {
+			this.node.read(this, Purpose.TURN, LOCKED_RETRY);
 		}
 	}
 
@@ -528,46 +558,46 @@ final class LeaseTableSession implements StoreSession {
 
 	@Override
 	public void close() {
-		this.taken = null;
 		this.node.close(this);
 		this.aborted = true;
 	}
 
 	@Override
 	public void abort() {
-		Taken held = this.taken;
 		this.aborted = true;
-		this.taken = null;
-		if (held != null) {
-			this.fence.ended(held.term());
-		}
 		this.node.abort(this);
 	}
 
 	/**
-	 * What this node has won.
-	 *
-	 * @param term the term
-	 * @param confirmed whether a round has confirmed it
+	 * This session was removed from its node, which frees what it leads. With the lock of
+	 * the node.
 	 */
-	private record Taken(Term term, boolean confirmed) {
+	void removed() {
+		Taken held = this.taken;
+		this.taken = null;
+		if (held != null) {
+			this.fence.ended(held.term());
+		}
 	}
 
 	/**
-	 * The outcome of an attempt to take over.
+	 * What this session has won.
 	 *
-	 * @param term the transaction id of the term, or 0
-	 * @param timeline the timeline of the term
-	 * @param otherStore the process id of a session of the other store, or 0
+	 * @param term the term
+	 * @param clean whether nobody need wait for work of the term before
+	 * @param others a description of nodes with the other store that there may be, or
+	 * {@code null} if there is none
 	 */
-	record Takeover(long term, long timeline, int otherStore) {
+	private record Taken(Term term, boolean clean, @Nullable String others) {
+	}
 
-		static final Takeover NONE = new Takeover(0, 0, 0);
-
-		static Takeover of(ResultSet row) throws SQLException {
-			return new Takeover(row.getLong("term"), row.getLong("timeline"), row.getInt("other"));
-		}
-
+	/**
+	 * The end of a term that is to be written.
+	 *
+	 * @param term the term
+	 * @param clean whether its work has ended
+	 */
+	private record Release(Term term, boolean clean) {
 	}
 
 }

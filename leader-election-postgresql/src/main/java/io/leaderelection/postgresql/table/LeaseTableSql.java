@@ -17,9 +17,14 @@
 package io.leaderelection.postgresql.table;
 
 import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.NodeProfile;
@@ -28,20 +33,22 @@ import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
 import io.leaderelection.postgresql.Profiles;
 import io.leaderelection.postgresql.ServerInspection;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The text of the statements on the lease table. Each is one message of the simple query
- * protocol, which the server runs in one transaction, and none depends on a state of the
- * session: between two of them, a pooler may connect another session. Each begins with
- * its settings, against presets of the role.
+ * protocol, which the server runs in one transaction. Behind a pooler, which may connect
+ * another session between two of them, each begins with its settings, against presets of
+ * the role. A session that serves one node has them from its beginning.
  * <p>
  * What a node has written and others have observed is flushed: PostgreSQL shows a commit
  * to others only after its flush. A crash of the server therefore never takes back what
  * anybody has observed.
  * <p>
- * Only a round waits for a row that others lock, its own. What ends sessions and changes
- * elections skips rows that are locked, locks the row of a node before that of an
- * election, and is run again.
+ * Only a round waits for a row that others lock, its own; the insertion of rows and the
+ * registration of candidates wait briefly. What ends sessions and changes elections skips
+ * rows that are locked, locks the row of a node before that of an election, and is run
+ * again.
  */
 class LeaseTableSql {
 
@@ -78,8 +85,9 @@ class LeaseTableSql {
 			(SELECT DISTINCT pid, 'its name requires EXECUTE on pg_stat_get_activity' AS application_name, NULL::oid AS usesysid,
 			    '' AS state, '' AS wait_event, now() AS state_change FROM pg_locks)""";
 
-	/** How long a statement waits that delays the rounds of its node. */
-	private static final long SHORT_MILLIS = 100;
+	private static final String PAUSED = """
+			CASE WHEN clock_timestamp() < paused_until
+			      THEN concat('pause until ', paused_until, ' by ', coalesce(paused_by, 'somebody')) END""";
 
 	private static final String BEATEN = "leader_election.beaten";
 
@@ -87,17 +95,21 @@ class LeaseTableSql {
 
 	private final ServerInspection server;
 
+	private final boolean direct;
+
 	private final long timeoutMillis;
 
 	/**
 	 * Create a new {@code LeaseTableSql} instance.
 	 * @param tables the qualified names of the tables
 	 * @param server the server
+	 * @param direct whether the session serves this node only, and so keeps settings
 	 * @param timeoutMillis how long a statement may take
 	 */
-	LeaseTableSql(Tables tables, ServerInspection server, long timeoutMillis) {
+	LeaseTableSql(Tables tables, ServerInspection server, boolean direct, long timeoutMillis) {
 		this.tables = tables;
 		this.server = server;
+		this.direct = direct;
 		this.timeoutMillis = timeoutMillis;
 	}
 
@@ -112,127 +124,186 @@ class LeaseTableSql {
 	 * Begin a session.
 	 */
 	String join(Identity identity) {
-		return begin("local", SHORT_MILLIS) + """
-				INSERT INTO %s (token, node, host, pid, beat, lease_ms, since, heartbeat)
-				VALUES (%s, %s, %s, %s, 0, %s, clock_timestamp(), clock_timestamp()) RETURNING true AS joined
-				""".formatted(this.tables.nodes(), uuid(identity.token()), LeaseTableShape.quote(identity.node()),
-				LeaseTableShape.quote(identity.host()), identity.pid(), identity.leaseMillis());
+		Map<String, String> columns = new LinkedHashMap<>();
+		columns.put("token", uuid(identity.token()));
+		columns.put("node", text(identity.node()));
+		columns.put("host", text(identity.host()));
+		columns.put("pid", String.valueOf(identity.pid()));
+		columns.put("beat", "0");
+		columns.put("lease_ms", String.valueOf(identity.leaseMillis()));
+		columns.put("since", "clock_timestamp()");
+		columns.put("heartbeat", "clock_timestamp()");
+		columns.keySet().removeAll(this.tables.absent());
+		return begin() + "INSERT INTO %s (%s) VALUES (%s) RETURNING true AS joined".formatted(this.tables.nodes(),
+				String.join(", ", columns.keySet()), String.join(", ", columns.values()));
 	}
 
 	/**
-	 * Raise the beat of a session, unless it is 0, and then return the rows of elections
-	 * with those of their owners. Two statements, so that the second reads a newer
-	 * snapshot: it shows every takeover from this session that has committed while the
-	 * first one waited. Each owner is read once, by its key: while another transaction
-	 * keeps an old snapshot, a row of a node has many versions.
+	 * Raise the beat of a session, unless it is 0, and return the rows of elections with
+	 * those of their owners, and their candidates if that is wanted. Each owner and
+	 * candidate is read once, by its key: while another transaction keeps an old
+	 * snapshot, a row of a node has many versions.
+	 * <p>
+	 * For a session that owns something, these are two statements, so that the second
+	 * reads a newer snapshot: it shows every takeover from this session that has
+	 * committed while the first one waited.
 	 * @param beat counted by the node and never used again, so that nobody else can have
 	 * raised it
 	 */
-	String round(UUID token, long beat, Collection<String> elections) {
-		String raise = (beat == 0) ? "" : raise(uuid(token), beat);
-		return begin((beat == 0) ? "off" : "local", this.timeoutMillis / 2) + raise
+	String round(UUID token, long beat, boolean owns, Collection<String> elections, boolean candidates) {
+		String raised = (beat == 0) ? "raised AS (SELECT NULL::uuid AS token WHERE false)"
+				: "raised AS (" + raising(uuid(token), beat) + ")";
+		boolean first = beat != 0 && owns;
+		String listed = candidates ? """
+				UNION ALL SELECT true, part.election, NULL, NULL, part.token, NULL, NULL, peer.node, peer.beat, NULL,
+				  part.profile, NULL, NULL, answer.* FROM part JOIN peer USING (token) CROSS JOIN answer
+				""" : "";
+		return begin() + (first ? raise(uuid(token), beat) : "")
 				+ """
-						WITH entry AS MATERIALIZED (SELECT election, term, timeline, owner, clean, since
-						    FROM unnest(ARRAY[%5$s]::varchar[]) AS wanted (election) LEFT JOIN %6$s USING (election)),
-						  session AS MATERIALIZED (SELECT token, node, beat, lease_ms FROM %3$s
-						    WHERE token = ANY (ARRAY(SELECT owner FROM entry)))
-						SELECT entry.election, entry.term, entry.timeline, %1$s AS server_timeline, entry.owner, entry.clean,
-						  entry.since, session.node, session.beat, session.lease_ms, part.profile, request.cause AS request,
-						  current_setting('%2$s', true) = '1' AS raised, EXISTS (SELECT FROM %3$s WHERE token = %4$s) AS joined,
-						  pg_is_in_recovery() AS in_recovery
-						FROM entry LEFT JOIN session ON session.token = entry.owner
-						  LEFT JOIN %7$s AS part ON part.election = entry.election AND part.token = entry.owner
+						WITH %1$s entry AS MATERIALIZED (SELECT election, term, timeline, owner, clean, since,
+						    %9$s AS paused FROM unnest(ARRAY[%2$s]::varchar[]) AS wanted (election) LEFT JOIN %3$s USING (election)),
+						  session AS MATERIALIZED (SELECT token, node, beat, lease_ms FROM %4$s
+						    WHERE token = ANY (ARRAY(SELECT owner FROM entry))),
+						  part AS MATERIALIZED (SELECT election, token, profile
+						    FROM entry JOIN %5$s USING (election) WHERE candidate),
+						  peer AS MATERIALIZED (SELECT token, node, beat FROM %4$s
+						    WHERE token = ANY (ARRAY(SELECT token FROM part))),
+						  answer AS MATERIALIZED (SELECT %6$s AS raised, EXISTS (SELECT FROM %4$s WHERE token = %7$s) AS joined,
+						    %8$s AS server_timeline, pg_is_in_recovery() AS in_recovery, pg_backend_pid() AS pid)
+						SELECT false AS listed, entry.election, entry.term, entry.timeline, entry.owner, entry.clean, entry.since,
+						  session.node, session.beat, session.lease_ms, held.profile, request.cause AS request, entry.paused, answer.*
+						FROM entry CROSS JOIN answer LEFT JOIN session ON session.token = entry.owner
+						  LEFT JOIN %5$s AS held ON held.election = entry.election AND held.token = entry.owner
 						  LEFT JOIN LATERAL (SELECT CASE WHEN token = entry.owner THEN 'somebody' ELSE coalesce(node, 'a node') END
 						      || ': ' || coalesce(resign_cause, '') AS cause
-						    FROM %7$s AS asking LEFT JOIN %3$s USING (token)
-						    WHERE asking.election = entry.election AND asking.resign_term = entry.term LIMIT 1) AS request ON true
+						    FROM %5$s AS asking LEFT JOIN %4$s USING (token)
+						    WHERE asking.election = entry.election AND asking.resign_term = entry.term
+						    LIMIT 1) AS request ON true
 						"""
-					.formatted(timeline(), BEATEN, this.tables.nodes(), uuid(token), list(elections),
-							this.tables.elections(), this.tables.candidates());
+					.formatted(first ? "" : raised + ", ", list(elections), this.tables.elections(),
+							this.tables.nodes(), this.tables.candidates(),
+							first ? "current_setting('" + BEATEN + "', true) = '1'" : "EXISTS (SELECT FROM raised)",
+							uuid(token), timeline(), hasPauses() ? PAUSED : "NULL")
+				+ listed + "ORDER BY listed, node, owner";
 	}
 
 	private String raise(String own, long beat) {
+		return "WITH raised AS (%s) SELECT set_config('%s', count(*)::text, true) FROM raised;\n"
+			.formatted(raising(own, beat), BEATEN);
+	}
+
+	private String raising(String own, long beat) {
 		return """
-				WITH raised AS (UPDATE %1$s SET beat = %2$s, heartbeat = clock_timestamp()
-				  WHERE token = %3$s AND beat < %2$s::bigint RETURNING token)
-				SELECT set_config('%4$s', count(*)::text, true) FROM raised;
-				""".formatted(this.tables.nodes(), beat, own, BEATEN);
+				UPDATE %1$s SET beat = %2$s, heartbeat = clock_timestamp() WHERE token = %3$s AND beat < %2$s::bigint
+				    RETURNING token""".formatted(this.tables.nodes(), beat, own);
 	}
 
 	/**
-	 * Insert the missing row of an election.
+	 * Insert the missing rows of elections.
 	 */
-	String insert(String election) {
-		return begin("local", SHORT_MILLIS) + """
-				INSERT INTO %s (election, term, timeline, clean) VALUES (%s, 0, 0, true) ON CONFLICT DO NOTHING;
-				SELECT true AS inserted
-				""".formatted(this.tables.elections(), LeaseTableShape.quote(election));
-	}
-
-	/**
-	 * Delete the row of a session that has expired, if its beat is still the one that was
-	 * observed, on a server that has not been promoted since then.
-	 */
-	String expire(UUID token, long beat, long serverTimeline) {
-		String present = "token = %s AND beat = %s".formatted(uuid(token), beat);
-		return begin("local", SHORT_MILLIS)
+	String insert(Collection<String> elections) {
+		return begin() + briefly()
 				+ """
-						WITH expired AS (SELECT token FROM %1$s WHERE %2$s AND %3$s = %4$s FOR UPDATE SKIP LOCKED),
-						  deleted AS (DELETE FROM %1$s AS node USING expired WHERE node.token = expired.token RETURNING node.token)
-						SELECT EXISTS (SELECT FROM deleted) AS changed
-						"""
-					.formatted(this.tables.nodes(), present, timeline(), serverTimeline);
+						INSERT INTO %s (election, term, timeline, clean)
+								  SELECT election, 0, 0, true FROM unnest(ARRAY[%s]::varchar[]) AS missing (election) ON CONFLICT DO NOTHING;
+								SELECT true AS inserted
+								"""
+					.formatted(this.tables.elections(), list(elections));
 	}
 
 	/**
-	 * Take an election over that is free, or whose owner has no row, if its row is still
-	 * as it was observed, on a server that has not been promoted since then, and no node
-	 * holds a lock of the other store.
+	 * End sessions that have expired, if their beats are still those that were observed,
+	 * on a server that has not been promoted since then: delete their rows, and mark all
+	 * elections that they own, but for those whose rows are locked. So other nodes, which
+	 * have not observed the expiry, need not wait for another lease.
+	 * @param beats the beats that were observed, by the tokens of the sessions
+	 */
+	String expire(Map<UUID, Long> beats, long serverTimeline) {
+		return begin()
+				+ """
+						WITH observed (token, beat) AS (VALUES %1$s),
+						  expired AS (SELECT node.token FROM %4$s AS node JOIN observed USING (token, beat) WHERE %2$s = %3$s
+						    FOR UPDATE OF node SKIP LOCKED),
+						  deleted AS (DELETE FROM %4$s AS node USING expired WHERE node.token = expired.token RETURNING node.token),
+						  owned AS (SELECT entry.election FROM %5$s AS entry WHERE entry.owner = ANY (ARRAY(SELECT token FROM deleted))
+						    FOR NO KEY UPDATE SKIP LOCKED),
+						  marked AS (UPDATE %5$s AS entry SET clean = true FROM owned
+						    WHERE entry.election = owned.election RETURNING entry.election)
+						SELECT token FROM deleted
+						"""
+					.formatted(beats(beats), timeline(), serverTimeline, this.tables.nodes(), this.tables.elections());
+	}
+
+	/**
+	 * Take over elections that are free, or whose owner has no row, if they are still in
+	 * the term that was observed, on a server that has not been promoted since then, and
+	 * no node holds a lock of the other store.
 	 * <p>
 	 * The own beat is raised first: a session whose row is deleted meanwhile takes
 	 * nothing, and nobody who has observed the former beat deletes it afterwards. This
-	 * assigns the transaction id, which becomes the term. It is greater than the term
-	 * before, since that was read before this transaction began.
+	 * assigns the transaction id, which becomes the term of all of them. It is greater
+	 * than their terms before, since those were read before this transaction began.
 	 * <p>
 	 * A transaction that has passed the fence shares the lock of the row, which is then
 	 * skipped. A takeover therefore waits for the end of all of them.
-	 * @param keys the keys of the other store
+	 * @param rows the rows as they were observed, with the keys of the other store
 	 */
-	String takeOver(LeaseRow row, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
+	String takeOver(Map<LeaseRow, ElectionKeys> rows, long serverTimeline, UUID token, long beat) {
 		String own = "(SELECT token FROM %s WHERE token = %s AND beat < %s::bigint FOR NO KEY UPDATE SKIP LOCKED)"
 			.formatted(this.tables.nodes(), uuid(token), beat);
-		return begin("local", SHORT_MILLIS) + raise(own, beat) + """
-				WITH other AS MATERIALIZED (%1$s),
-				  free AS (SELECT election FROM %2$s AS entry WHERE election = %3$s AND term = %4$s AND timeline = %5$s
-				    AND owner IS NOT DISTINCT FROM %12$s
-				    AND (owner IS NULL OR NOT EXISTS (SELECT FROM %6$s AS node WHERE node.token = entry.owner))
-				    AND current_setting('%7$s') = '1' AND %8$s = %9$s AND NOT EXISTS (SELECT FROM other)
-				    FOR NO KEY UPDATE SKIP LOCKED),
-				  taken AS (UPDATE %2$s AS entry SET term = %10$s, timeline = %8$s, owner = %11$s, clean = false,
+		Map<String, ElectionKeys> keys = new LinkedHashMap<>();
+		rows.forEach((row, ofOtherStore) -> keys.put(row.election(), ofOtherStore));
+		return begin() + raise(own, beat) + """
+				WITH observed (election, term, timeline, owner) AS (VALUES %1$s),
+				  %2$s,
+				  free AS (SELECT entry.election FROM %3$s AS entry JOIN observed USING (election, term, timeline)
+				    WHERE (entry.owner IS NULL OR entry.owner = observed.owner
+				        AND NOT EXISTS (SELECT FROM %4$s AS node WHERE node.token = entry.owner))
+				    AND current_setting('%5$s') = '1' AND %6$s = %7$s
+				    AND %10$s
+				    AND NOT EXISTS (SELECT FROM other WHERE other.election = entry.election)
+				    FOR NO KEY UPDATE OF entry SKIP LOCKED),
+				  taken AS (UPDATE %3$s AS entry SET term = %8$s, timeline = %6$s, owner = %9$s, clean = false,
 				    since = clock_timestamp() FROM free WHERE entry.election = free.election
-				    RETURNING entry.term, entry.timeline)
-				SELECT taken.term, taken.timeline, (SELECT min(pid) FROM other) AS other
-				FROM (SELECT true) AS one LEFT JOIN taken ON true
-				""".formatted(locksOfOtherStore(keys), this.tables.elections(), LeaseTableShape.quote(row.election()),
-				row.term(), row.timeline(), this.tables.nodes(), BEATEN, timeline(), serverTimeline, TRANSACTION_ID,
-				uuid(token), (row.owner() != null) ? uuid(row.owner()) : "NULL::uuid");
+				    RETURNING entry.election, entry.term, entry.timeline)
+				SELECT observed.election, taken.term, taken.timeline, other.pid AS other
+				FROM observed LEFT JOIN taken USING (election) LEFT JOIN other USING (election)
+				""".formatted(
+				values(rows.keySet(),
+						(row) -> text(row.election()) + ", " + row.term() + "::bigint, " + row.timeline() + "::bigint, "
+								+ ((row.owner() != null) ? uuid(row.owner()) : "NULL::uuid")),
+				other(keys), this.tables.elections(), this.tables.nodes(), BEATEN, timeline(), serverTimeline,
+				TRANSACTION_ID, uuid(token),
+				hasPauses() ? "(clock_timestamp() < entry.paused_until) IS NOT TRUE" : "true");
 	}
 
 	/**
-	 * Return a query for a session that holds a lock of a node with the other store: it
+	 * Return a query for sessions that hold a lock of a node with the other store: it
 	 * leads, is a candidate, has not freed all locks of its term, or is in a fenced
 	 * transaction.
+	 * @param keys the keys of elections
 	 */
-	String otherStore(ElectionKeys keys) {
-		return begin("off", SHORT_MILLIS) + "SELECT min(pid) AS pid FROM (" + locksOfOtherStore(keys) + ") AS other";
+	String otherStore(Map<String, ElectionKeys> keys) {
+		return begin() + "WITH " + other(keys) + " SELECT election, pid FROM other";
 	}
 
-	private String locksOfOtherStore(ElectionKeys keys) {
+	private String other(Map<String, ElectionKeys> keys) {
 		return """
-				SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = %s AND granted
-				    AND (%s OR %s OR %s OR (objsubid = 2 AND classid = %s))""".formatted(this.server.database(),
-				ElectionKeys.bigint(keys.main()), ElectionKeys.bigint(keys.candidate()),
-				ElectionKeys.bigint(keys.fence()), ElectionKeys.unsigned(keys.termClass()));
+				locks AS MATERIALIZED (SELECT pid, objsubid, classid, objid FROM pg_locks
+				    WHERE locktype = 'advisory' AND database = %s AND granted),
+				  sought (election, subid, class, object) AS (VALUES %s),
+				  other AS MATERIALIZED (SELECT election, min(pid) AS pid FROM sought JOIN locks
+				    ON objsubid = subid AND classid = class AND (object IS NULL OR objid = object) GROUP BY election)"""
+			.formatted(this.server.database(), values(keys.entrySet(), LeaseTableSql::sought));
+	}
+
+	private static String sought(Map.Entry<String, ElectionKeys> election) {
+		ElectionKeys keys = election.getValue();
+		String name = text(election.getKey());
+		return Stream.of(keys.main(), keys.candidate(), keys.fence())
+			.map((key) -> "%s, '1'::int2, %s::oid, %s::oid), (".formatted(name, key >>> 32, key & 0xFFFFFFFFL))
+			.collect(Collectors.joining())
+				+ "%s, '2'::int2, %s::oid, NULL::oid".formatted(name, ElectionKeys.unsigned(keys.termClass()));
 	}
 
 	/**
@@ -244,7 +315,7 @@ class LeaseTableSql {
 	 * something in the tables count.
 	 */
 	String lockers(String election, long leaseMillis) {
-		return begin("off", SHORT_MILLIS) + """
+		return begin() + """
 				DO $lockers$
 				DECLARE
 				  locker text;
@@ -293,27 +364,33 @@ class LeaseTableSql {
 	}
 
 	/**
-	 * End a term and free the election.
-	 * @param clean whether the work of the term has ended
+	 * End terms and free their elections, but for those whose rows are locked.
+	 * @param rows the rows as they were observed, and whether the work of the term has
+	 * ended
+	 * @param token their owner
 	 */
-	String release(String election, Term term, UUID token, boolean clean) {
-		String own = "election = %s AND term = %s AND timeline = %s AND owner = %s"
-			.formatted(LeaseTableShape.quote(election), term.transactionId(), term.timeline(), uuid(token));
-		return begin("local", SHORT_MILLIS) + """
-				WITH own AS (SELECT election FROM %1$s WHERE %2$s FOR NO KEY UPDATE SKIP LOCKED),
-				  freed AS (UPDATE %1$s AS entry SET owner = NULL, clean = %3$s FROM own
+	String release(Map<LeaseRow, Boolean> rows, UUID token) {
+		return begin() + """
+				WITH led (election, term, timeline, ended) AS (VALUES %1$s),
+				  own AS (SELECT entry.election, led.ended FROM %2$s AS entry JOIN led USING (election, term, timeline)
+				    WHERE entry.owner = %3$s FOR NO KEY UPDATE OF entry SKIP LOCKED),
+				  freed AS (UPDATE %2$s AS entry SET owner = NULL, clean = own.ended FROM own
 				    WHERE entry.election = own.election RETURNING entry.election)
-				SELECT EXISTS (SELECT FROM freed) AS changed, EXISTS (SELECT FROM %1$s WHERE %2$s) AS held
-				""".formatted(this.tables.elections(), own, clean);
+				SELECT election FROM freed
+				""".formatted(
+				values(rows.entrySet(),
+						(row) -> text(row.getKey().election()) + ", " + row.getKey().term() + "::bigint, "
+								+ row.getKey().timeline() + "::bigint, " + row.getValue()),
+				this.tables.elections(), uuid(token));
 	}
 
 	/**
-	 * Notify the other nodes of a release, in a transaction of its own: a full queue of
+	 * Notify the other nodes of releases, in a transaction of its own: a full queue of
 	 * notices must not undo the release.
 	 */
-	String announce(String election) {
-		return begin("off", SHORT_MILLIS)
-				+ "SELECT pg_notify('%s', %s)".formatted(CHANNEL, LeaseTableShape.quote(notice(election)));
+	String announce(Collection<String> elections) {
+		return begin() + "SELECT pg_notify('%s', notice) FROM unnest(ARRAY[%s]::text[]) AS released (notice)"
+			.formatted(CHANNEL, list(elections.stream().map(this::notice).toList()));
 	}
 
 	/**
@@ -328,39 +405,27 @@ class LeaseTableSql {
 	 * silent for some time: a node that was cut off leaves its session behind. Only on a
 	 * connection without a pooler.
 	 */
-	static String listen() {
-		return "LISTEN " + CHANNEL
+	String listen() {
+		return "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;\n"
+				+ settings(false) + "; LISTEN " + CHANNEL
 				+ "; SELECT pg_catalog.set_config('idle_session_timeout', '30000', false) AS timeout";
 	}
 
 	/**
-	 * Request the end of a term, or withdraw that request if the term is 0.
+	 * Register in which elections this node takes part. Also delete what crashed nodes
+	 * have left for more than a day, if it is not needed: by the clock of the server, so
+	 * a node whose row is deleted by a step of it begins another session.
+	 * @param elections all of them
+	 * @param changed its parts in those that have changed
 	 */
-	String requestResignation(String election, UUID token, long term, String cause) {
-		return begin("off", SHORT_MILLIS) + """
-				INSERT INTO %1$s AS part (election, token, candidate, resign_term, resign_cause)
-				VALUES (%2$s, %3$s, false, %4$s, %5$s) ON CONFLICT (election, token)
-				DO UPDATE SET resign_term = excluded.resign_term, resign_cause = excluded.resign_cause;
-				SELECT true AS requested
-				""".formatted(this.tables.candidates(), LeaseTableShape.quote(election), uuid(token),
-				(term != 0) ? term : "NULL", (term != 0) ? LeaseTableShape.quote(cause) : "NULL");
-	}
-
-	/**
-	 * Register in which elections this node is a candidate. Also delete what crashed
-	 * nodes have left for more than a day, if it is not needed: by the clock of the
-	 * server, so a node whose row is deleted by a step of it begins another session.
-	 * @param own its profile in each of them
-	 */
-	String register(UUID token, Map<String, NodeProfile> own) {
-		String insert = own.isEmpty() ? "" : """
-				INSERT INTO %1$s AS part (election, token, candidate, profile)
-				SELECT election, %2$s, true, profile FROM unnest(ARRAY[%3$s]::varchar[], ARRAY[%4$s]::varchar[])
-				  AS own (election, profile)
-				ON CONFLICT (election, token) DO UPDATE SET candidate = true, profile = excluded.profile;
-				""".formatted(this.tables.candidates(), uuid(token), list(own.keySet()),
-				list(own.values().stream().map(Profiles::text).toList()));
-		return begin("off", SHORT_MILLIS)
+	String register(UUID token, Collection<String> elections, Map<String, Part> changed) {
+		String upsert = changed.isEmpty() ? "" : """
+				INSERT INTO %s AS part (token, election, candidate, profile, resign_term, resign_cause) VALUES %s
+				ON CONFLICT (election, token) DO UPDATE SET candidate = excluded.candidate, profile = excluded.profile,
+				  resign_term = excluded.resign_term, resign_cause = excluded.resign_cause;
+				""".formatted(this.tables.candidates(), values(changed.entrySet(),
+				(own) -> uuid(token) + ", " + text(own.getKey()) + ", " + columns(own.getValue())));
+		return begin() + briefly()
 				+ """
 						WITH old AS (SELECT token FROM %4$s WHERE heartbeat < clock_timestamp() - interval '1 day'
 						    AND token IS DISTINCT FROM %2$s AND NOT EXISTS (SELECT FROM %5$s WHERE owner = token) FOR UPDATE SKIP LOCKED)
@@ -368,41 +433,36 @@ class LeaseTableSql {
 						WITH old AS (SELECT election, token FROM %1$s AS part WHERE token IS DISTINCT FROM %2$s
 						    AND NOT EXISTS (SELECT FROM %4$s AS node WHERE node.token = part.token) FOR UPDATE SKIP LOCKED)
 						  DELETE FROM %1$s AS part USING old WHERE part.election = old.election AND part.token = old.token;
-						DELETE FROM %1$s AS part WHERE token = %2$s
-						  AND NOT EXISTS (SELECT FROM unnest(ARRAY[%3$s]::varchar[]) AS own (election) WHERE own.election = part.election);
+						DELETE FROM %1$s AS part WHERE token = %2$s AND NOT EXISTS (
+						    SELECT FROM unnest(ARRAY[%3$s]::varchar[]) AS own (election) WHERE own.election = part.election);
 						"""
-					.formatted(this.tables.candidates(), uuid(token), list(own.keySet()), this.tables.nodes(),
+					.formatted(this.tables.candidates(), uuid(token), list(elections), this.tables.nodes(),
 							this.tables.elections())
-				+ insert + "SELECT true AS registered";
+				+ upsert + "SELECT true AS registered";
+	}
+
+	private static String columns(Part part) {
+		Request request = part.request();
+		return part.candidate() + ", " + text(part.candidate() ? Profiles.text(part.profile()) : null) + ", "
+				+ ((request != null) ? request.term() : "NULL") + "::bigint, "
+				+ text((request != null) ? request.cause() : null);
 	}
 
 	/**
-	 * Return the candidates in elections, with the beats of their sessions.
+	 * End sessions that own nothing, unless their beats were raised further: otherwise
+	 * their rows must expire.
 	 */
-	String candidates(Collection<String> elections) {
-		return begin("off", SHORT_MILLIS)
+	String leave(Map<UUID, Long> beats) {
+		return begin()
 				+ """
-						WITH part AS MATERIALIZED (SELECT election, token, profile
-						    FROM unnest(ARRAY[%3$s]::varchar[]) AS wanted (election) JOIN %1$s USING (election) WHERE candidate),
-						  session AS MATERIALIZED (SELECT token, node, beat FROM %2$s WHERE token = ANY (ARRAY(SELECT token FROM part)))
-						SELECT election, token, node, beat, profile FROM part JOIN session USING (token) ORDER BY node, token
+						WITH observed (token, beat) AS (VALUES %1$s),
+						  left_out AS (SELECT node.token FROM %2$s AS node JOIN observed ON node.token = observed.token
+						      AND NOT node.beat > observed.beat
+						    WHERE NOT EXISTS (SELECT FROM %3$s WHERE owner = node.token) FOR UPDATE OF node SKIP LOCKED),
+						  deleted AS (DELETE FROM %2$s AS node USING left_out WHERE node.token = left_out.token RETURNING node.token)
+						SELECT token FROM deleted
 						"""
-					.formatted(this.tables.candidates(), this.tables.nodes(), list(elections));
-	}
-
-	/**
-	 * End a session that owns nothing, unless its beat was raised further: otherwise its
-	 * row must expire.
-	 */
-	String leave(UUID token, long beat) {
-		return begin("local", SHORT_MILLIS)
-				+ """
-						WITH left_out AS (SELECT token FROM %1$s WHERE token = %2$s AND NOT beat > %4$s::bigint
-						    AND NOT EXISTS (SELECT FROM %3$s WHERE owner = %2$s) FOR UPDATE SKIP LOCKED),
-						  deleted AS (DELETE FROM %1$s AS node USING left_out WHERE node.token = left_out.token RETURNING node.token)
-						SELECT EXISTS (SELECT FROM deleted) AS changed
-						"""
-					.formatted(this.tables.nodes(), uuid(token), this.tables.elections(), beat);
+					.formatted(beats(beats), this.tables.nodes(), this.tables.elections());
 	}
 
 	/**
@@ -427,26 +487,57 @@ class LeaseTableSql {
 				term.transactionId(), term.timeline(), LeaseTableShape.quote(token.toString()));
 	}
 
+	private boolean hasPauses() {
+		return Collections.disjoint(this.tables.absent(), List.of("paused_until", "paused_by"));
+	}
+
 	private String timeline() {
 		return this.server.timelines() ? ServerInspection.TIMELINE : "0::bigint";
 	}
 
 	/**
-	 * Return the settings of one transaction, against presets of the role. The server
-	 * gives a statement up before this side gives the connection up.
+	 * Return the settings of one transaction, against presets of the role, unless the
+	 * session has them.
 	 */
-	private String begin(String synchronousCommit, long lockTimeoutMillis) {
+	private String begin() {
+		return this.direct ? ""
+				: "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;\n" + settings(true) + ";\n";
+	}
+
+	/**
+	 * Return a setting for what waits for the lock of a row, which must not delay the
+	 * next renewal.
+	 */
+	private static String briefly() {
+		return "SELECT pg_catalog.set_config('lock_timeout', '100', true);\n";
+	}
+
+	/**
+	 * The server gives a statement up before this side gives the connection up.
+	 */
+	private String settings(boolean ofTransaction) {
 		return """
-				SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE;
-				SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true),
-				  pg_catalog.set_config('synchronous_commit', '%1$s', true),
-				  pg_catalog.set_config('lock_timeout', '%2$s', true),
-				  pg_catalog.set_config('statement_timeout', '%3$s', true);
-				""".formatted(synchronousCommit, lockTimeoutMillis, this.timeoutMillis * 3 / 4);
+				SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', %1$s),
+				  pg_catalog.set_config('synchronous_commit', 'local', %1$s),
+				  pg_catalog.set_config('lock_timeout', '%2$s', %1$s),
+				  pg_catalog.set_config('statement_timeout', '%3$s', %1$s)""".formatted(ofTransaction,
+				this.timeoutMillis / 2, this.timeoutMillis * 3 / 4);
 	}
 
 	private static String list(Collection<String> values) {
 		return values.stream().map(LeaseTableShape::quote).collect(Collectors.joining(", "));
+	}
+
+	private static <T> String values(Collection<T> rows, Function<T, String> columns) {
+		return rows.stream().map(columns).collect(Collectors.joining("), (", "(", ")"));
+	}
+
+	private static String beats(Map<UUID, Long> beats) {
+		return values(beats.entrySet(), (session) -> uuid(session.getKey()) + ", " + session.getValue() + "::bigint");
+	}
+
+	private static String text(@Nullable String value) {
+		return ((value != null) ? LeaseTableShape.quote(value) : "NULL") + "::varchar";
 	}
 
 	private static String uuid(UUID token) {
@@ -463,6 +554,25 @@ class LeaseTableSql {
 	 * @param pid its process id
 	 */
 	record Identity(UUID token, String node, long leaseMillis, String host, long pid) {
+	}
+
+	/**
+	 * How a session takes part in an election.
+	 *
+	 * @param candidate whether it is a candidate
+	 * @param profile what it publishes about itself
+	 * @param request the term whose end it requests, or {@code null}
+	 */
+	record Part(boolean candidate, NodeProfile profile, @Nullable Request request) {
+	}
+
+	/**
+	 * A request to resign.
+	 *
+	 * @param term the transaction id of the term that should end
+	 * @param cause who or what requests this
+	 */
+	record Request(long term, String cause) {
 	}
 
 }

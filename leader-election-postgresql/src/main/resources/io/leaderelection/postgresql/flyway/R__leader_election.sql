@@ -1,5 +1,6 @@
--- The tables for leader-election.store=table. Times are informational, except that the heartbeat keeps nodes with the
--- store advisory-lock from being candidates beside nodes with this one. No lease depends on a clock of the database.
+-- The tables for leader-election.store=table. Times are informational, except that of a pause, and that the
+-- heartbeat keeps nodes with the store advisory-lock from being candidates beside nodes with this one. No lease depends
+-- on a clock of the database. Optional are host, pid and since of a node, and the pause.
 
 -- A session of a node. Written once per round: its next versions should fit on its page.
 CREATE TABLE IF NOT EXISTS leader_election_node (
@@ -15,12 +16,14 @@ CREATE TABLE IF NOT EXISTS leader_election_node (
 
 -- An election. Changes with a term, never with a round. Transactions of leader work lock its row.
 CREATE TABLE IF NOT EXISTS leader_election (
-  election varchar(255) NOT NULL PRIMARY KEY,  -- group and name
-  term     bigint NOT NULL,                    -- of the last takeover: its transaction id
-  timeline bigint NOT NULL,                    -- of the server at that time
-  owner    pg_catalog.uuid,                    -- the session that leads, null while nobody does
-  clean    boolean NOT NULL,                   -- whether the work of the last term had ended when it was released
-  since    timestamp with time zone
+  election     varchar(255) NOT NULL PRIMARY KEY, -- group and name
+  term         bigint NOT NULL,                   -- of the last takeover: its transaction id
+  timeline     bigint NOT NULL,                   -- of the server at that time
+  owner        pg_catalog.uuid,                   -- the session that leads, null while nobody does
+  clean        boolean NOT NULL,                  -- free: its work has ended; else: nobody need wait
+  since        timestamp with time zone,
+  paused_until timestamp with time zone,          -- nobody leads until then, by the clock of the server
+  paused_by    varchar(255)
 );
 
 -- In which elections a session is a candidate, and the term whose end it requests.

@@ -17,7 +17,6 @@
 package io.leaderelection.postgresql.table;
 
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -118,6 +117,13 @@ class LeaseExpiryTests {
 	}
 
 	@Test
+	void missingRowOfASessionThatAnotherNodeHasEndedAfterItsLeaseIsFree() {
+		LeaseRow marked = new LeaseRow("first", 7, 1, OWNER, true, null, null, null, null);
+		observe(START, 1, marked);
+		assertRemaining(marked, START, 0);
+	}
+
+	@Test
 	void missingRowThatWasNeverSeenCountsForTheOwnLease() {
 		observe(START, 1, missing(7, OWNER));
 		assertRemaining(missing(7, OWNER), START, LEASE);
@@ -134,14 +140,14 @@ class LeaseExpiryTests {
 	void rowThatReturnsRestartsAllObservations() {
 		for (boolean deleted : new boolean[] { true, false }) {
 			LeaseExpiry observer = new LeaseExpiry(LEASE_MILLIS);
-			observer.observe(round(START, 1, owned(7, OWNER, 1)));
+			observe(observer, round(START, 1, owned(7, OWNER, 1)));
 			if (deleted) {
 				observer.deleted(OWNER);
 			}
 			else {
-				observer.observe(round(START, 1, missing(7, OWNER)));
+				observe(observer, round(START, 1, missing(7, OWNER)));
 			}
-			assertThat(observer.observe(round(LATER, 1, owned(7, OWNER, 1)))).isTrue();
+			assertThat(observe(observer, round(LATER, 1, owned(7, OWNER, 1)))).isTrue();
 			assertThat(observer.remaining(owned(7, OWNER, 1), LATER)).isEqualTo(LEASE);
 		}
 	}
@@ -208,14 +214,31 @@ class LeaseExpiryTests {
 		assertThat(this.expiry.remaining(row, now)).isEqualTo(expected);
 	}
 
+	/**
+	 * Its election has no session for a moment, whose connection has ended.
+	 */
+	@Test
+	void roundThatDoesNotReadAnElectionForgetsNothing() {
+		observe(START, 1, owned(7, OWNER, 1), named("second", owned(8, OTHER, 1)));
+		observe(LATER, 1, named("second", owned(8, OTHER, 1)));
+		observe(LATER + 1, 1, owned(7, OWNER, 1), named("second", owned(8, OTHER, 1)));
+		assertRemaining(owned(7, OWNER, 1), START + LEASE, 0);
+		assertThat(observe(LATER + 2, 1, named("second", owned(8, OTHER, 1)))).isFalse();
+		assertThat(observe(LATER + 3, 1, owned(6, OWNER, 1), named("second", owned(8, OTHER, 1)))).isTrue();
+	}
+
 	private boolean observe(long reply, long timeline, LeaseRow... rows) {
-		return this.expiry.observe(round(reply, timeline, rows));
+		return observe(this.expiry, round(reply, timeline, rows));
+	}
+
+	private static boolean observe(LeaseExpiry observer, LeaseRound round) {
+		return observer.observe(round, round.rows().keySet());
 	}
 
 	private static LeaseRound round(long reply, long timeline, LeaseRow... rows) {
 		List<LeaseRow> read = List.of(rows);
 		return new LeaseRound(UUID.randomUUID(), reply - 400, reply, true, timeline,
-				read.stream().collect(Collectors.toMap(LeaseRow::election, Function.identity())), Map.of());
+				read.stream().collect(Collectors.toMap(LeaseRow::election, Function.identity())));
 	}
 
 	private static LeaseRow free(long term, long timeline) {
@@ -239,12 +262,12 @@ class LeaseExpiryTests {
 	}
 
 	private static LeaseRow row(long term, long timeline, @Nullable UUID owner, LeaseRow.@Nullable Session session) {
-		return new LeaseRow("first", term, timeline, owner, true, null, session, null);
+		return new LeaseRow("first", term, timeline, owner, owner == null, null, session, null, null);
 	}
 
 	private static LeaseRow named(String election, LeaseRow row) {
 		return new LeaseRow(election, row.term(), row.timeline(), row.owner(), row.clean(), row.since(), row.session(),
-				row.request());
+				row.request(), row.paused());
 	}
 
 }

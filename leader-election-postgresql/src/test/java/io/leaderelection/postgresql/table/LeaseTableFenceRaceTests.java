@@ -141,11 +141,10 @@ class LeaseTableFenceRaceTests extends LeaseTableFixture {
 		String pause = "AND pg_catalog.pg_advisory_xact_lock_shared(" + pauseKey() + ") IS NOT NULL ";
 		willAnswer(changed((fence) -> fence.replace("FOR SHARE OF entry", pause + "FOR SHARE OF entry"))).given(sql)
 			.fence();
-		willAnswer(changed(
-				(takeover) -> takeover.replace("\n    FOR NO KEY UPDATE", "\n    " + pause + "FOR NO KEY UPDATE")
-					.replace("'lock_timeout', '100'", "'lock_timeout', '0'")))
+		willAnswer(changed((takeover) -> "SELECT set_config('lock_timeout', '0', true);\n"
+				+ takeover.replace("\n    FOR NO KEY UPDATE", "\n    " + pause + "FOR NO KEY UPDATE")))
 			.given(sql)
-			.takeOver(any(), anyLong(), any(), any(), anyLong());
+			.takeOver(any(), anyLong(), any(), anyLong());
 	}
 
 	/**

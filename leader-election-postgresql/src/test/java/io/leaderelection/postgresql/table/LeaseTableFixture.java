@@ -280,8 +280,8 @@ abstract class LeaseTableFixture extends StoreFixture {
 					true, lease, this.clock) {
 
 				@Override
-				LeaseTableSql sql(Tables tables, ServerInspection inspected, long timeoutMillis) {
-					LeaseTableSql sql = spy(super.sql(tables, inspected, timeoutMillis));
+				LeaseTableSql sql(Tables tables, ServerInspection inspected, boolean direct, long timeoutMillis) {
+					LeaseTableSql sql = spy(super.sql(tables, inspected, direct, timeoutMillis));
 					changes.accept(sql);
 					return sql;
 				}

@@ -18,43 +18,40 @@ package io.leaderelection.postgresql.table;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
-import io.leaderelection.engine.ElectionSettings;
-import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
-import io.leaderelection.postgresql.ConnectionSource;
-import io.leaderelection.postgresql.ElectionKeys;
-import io.leaderelection.postgresql.Jdbc;
+import io.leaderelection.postgresql.ServerInspection;
 import io.leaderelection.testsupport.Daemon;
+import io.leaderelection.testsupport.PostgreSqlServer;
 import io.leaderelection.testsupport.TcpProxy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.mockito.AdditionalAnswers;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.anyBoolean;
 import static org.mockito.ArgumentMatchers.anyLong;
 import static org.mockito.BDDMockito.willAnswer;
-import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link LeaseTableNode}: the elections of a node share one connection, and do
@@ -85,6 +82,213 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			get(each);
 		}
 		assertThat(this.rounds.get() - before).isOne();
+	}
+
+	@Test
+	void electionsOfANodeAreTakenOverTogether() throws Exception {
+		AtomicInteger changes = new AtomicInteger();
+		TestNode owner = node("node-b");
+		TestNode node = node("node-a", (settings) -> connect(this.server.port(), settings), LEASE, (sql) -> {
+			willAnswer((call) -> {
+				changes.incrementAndGet();
+				return call.callRealMethod();
+			}).given(sql).expire(any(), anyLong());
+			willAnswer((call) -> {
+				changes.incrementAndGet();
+				return call.callRealMethod();
+			}).given(sql).takeOver(any(), anyLong(), any(), anyLong());
+		});
+		List<StoreSession> sessions = new ArrayList<>();
+		for (int i = 0; i < 20; i++) {
+			lead(owner.open("election-" + i));
+			sessions.add(node.open("election-" + i));
+		}
+		List<Future<?>> waiting = acquire(sessions);
+		node.clock.advance(LEASE);
+		sessions.get(7).wake();
+		for (Future<?> each : waiting) {
+			assertThat(get(each)).isInstanceOf(Won.class);
+		}
+		assertThat(changes).hasValue(2);
+	}
+
+	@Test
+	void lockedElectionOfADeadNodeDoesNotDelayTheOthers() throws Exception {
+		TestNode owner = node("node-b");
+		TestNode node = node();
+		List<StoreSession> sessions = new ArrayList<>();
+		for (int i = 0; i < 5; i++) {
+			lead(owner.open("election-" + i));
+			sessions.add(node.open("election-" + i));
+		}
+		Connection foreign = begin("SELECT FROM %s WHERE election = 'election-3' FOR SHARE".formatted(this.table));
+		List<Future<?>> waiting = acquire(sessions);
+		node.clock.advance(LEASE);
+		sessions.get(0).wake();
+		for (int i = 0; i < 5; i++) {
+			assertThat(get(waiting.get(i)) instanceof Won).isEqualTo(i != 3);
+		}
+		StoreSession locked = sessions.get(3);
+		assertThat(String.valueOf(hold(locked).view().foreign()))
+			.contains("pid " + PostgreSqlServer.pid(foreign) + " ");
+		foreign.rollback();
+		awaitWon(locked);
+	}
+
+	@Test
+	void nodeTakesWhatItWantsOfASessionThatAnotherNodeEndsFirst() throws Exception {
+		TestNode owner = node("node-b");
+		leader(owner);
+		lead(owner.open("other"));
+		StoreSession faster = follower("node-c");
+		advance(faster, LEASE);
+		AtomicInteger searches = new AtomicInteger();
+		TestNode node = node("node-a", (sql) -> {
+			willAnswer((call) -> {
+				win(faster);
+				return call.callRealMethod();
+			}).given(sql).expire(any(), anyLong());
+			willAnswer((call) -> {
+				searches.incrementAndGet();
+				return call.callRealMethod();
+			}).given(sql).lockers(any(), anyLong());
+		});
+		StoreSession slower = node.open("other");
+		hold(slower);
+		node.clock.advance(LEASE);
+		hold(slower);
+		win(slower);
+		assertThat(searches).hasValue(0);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "SELECT 1 / 0", "SELECT pg_terminate_backend(pg_backend_pid())" })
+	void failureAfterATakeoverDoesNotTakeItBack(String failure) throws Exception {
+		AtomicReference<String> failing = new AtomicReference<>(failure);
+		StoreSession session = node("node-a",
+				(sql) -> willAnswer((call) -> (failing.get() != null) ? failing.get() : call.callRealMethod())
+					.given(sql)
+					.otherStore(any()))
+			.open();
+		Won won = win(session);
+		assertThat(confirm(session).predecessor()).contains("advisory-lock, if there are any");
+		failing.set(null);
+		assertThat(confirm(session).predecessor()).isNull();
+		assertThat(election("term")).isEqualTo(String.valueOf(won.term().transactionId()));
+	}
+
+	@Test
+	void slowServerDoesNotKeepAnElectionFromBeingFreed() throws Exception {
+		TestNode node = node();
+		StoreSession leader = leader(node);
+		StoreSession other = node.open("other");
+		lead(other);
+		this.beforeRound = () -> node.clock.advance(LEASE.dividedBy(4));
+		other.release(true);
+		this.beforeRound = NOTHING;
+		assertThat(this.server.query("SELECT owner IS NULL FROM %s WHERE election = 'other'".formatted(this.table)))
+			.containsExactly("t");
+		leader.confirm(true);
+	}
+
+	@Test
+	void lastElectionEndsAnAttemptToConnectThatHangs() throws Exception {
+		AtomicBoolean hangs = new AtomicBoolean(true);
+		CountDownLatch connecting = new CountDownLatch(1);
+		TestNode node = node("node-a", (settings) -> {
+			if (hangs.get()) {
+				connecting.countDown();
+				while (!Thread.interrupted()) {
+					LockSupport.park();
+				}
+				throw new SQLException("interrupted");
+			}
+			return connect(this.server.port(), settings);
+		}, LEASE, UNCHANGED);
+		FutureTask<?> opening = new FutureTask<>(node::open);
+		Thread thread = Daemon.start("opens", opening);
+		awaitLatch(connecting);
+		thread.interrupt();
+		assertFails(opening, "The session has been aborted");
+		await().until(() -> threads() == 0);
+		hangs.set(false);
+		node.open();
+	}
+
+	@Test
+	void abortOfAnElectionEndsAnAttemptToConnectThatTakesTooLong() throws Exception {
+		AtomicBoolean hangs = new AtomicBoolean();
+		CountDownLatch connecting = new CountDownLatch(1);
+		TestNode node = node("node-a", (settings) -> {
+			while (hangs.get()) {
+				connecting.countDown();
+				LockSupport.park();
+				if (Thread.interrupted()) {
+					throw new SQLException("interrupted");
+				}
+			}
+			return connect(this.server.port(), settings);
+		}, LEASE, UNCHANGED);
+		StoreSession first = node.open();
+		StoreSession second = node.open("second");
+		StoreSession third = node.open("third");
+		hangs.set(true);
+		terminate("node-a");
+		Future<?> reading = start(() -> acquireOnAnotherConnection(second));
+		awaitLatch(connecting);
+		first.abort();
+		awaitStill(() -> !reading.isDone());
+		node.clock.advance(LEASE);
+		hangs.set(false);
+		third.abort();
+		get(reading);
+	}
+
+	private static Acquisition acquireOnAnotherConnection(StoreSession session) {
+		while (true) {
+			try {
+				return session.acquire(NO_WAIT);
+			}
+			catch (SessionException ex) {
+				// The connection has ended, or could not be opened
+				Thread.yield();
+			}
+		}
+	}
+
+	/**
+	 * Its first takeover may have been lost in the promotion.
+	 */
+	@Test
+	void missingRowOnAPromotedServerIsNotReadWithoutPause() throws Exception {
+		TestNode node = node("node-a", (sql) -> willAnswer((call) -> {
+			this.rounds.incrementAndGet();
+			return String.valueOf(call.callRealMethod()).replace(ServerInspection.TIMELINE, "2::bigint");
+		}).given(sql).round(any(), anyLong(), anyBoolean(), any(), anyBoolean()));
+		StoreSession session = node.open();
+		int before = this.rounds.get();
+		hold(session);
+		Future<?> waiting = start(() -> session.acquire(Duration.ofMinutes(1)));
+		awaitStill(() -> !waiting.isDone());
+		assertThat(this.rounds.get() - before).isLessThan(5);
+	}
+
+	/**
+	 * Its settings would be those of a session that other clients use, too.
+	 */
+	@Test
+	void connectionThatIsAnsweredByAnotherSessionOfTheServerIsThatOfAPooler() throws Exception {
+		AtomicReference<LeaseTableSql> last = new AtomicReference<>();
+		TestNode node = node("node-a", (sql) -> {
+			last.set(sql);
+			willAnswer((call) -> String.valueOf(call.callRealMethod()).replace("pg_backend_pid() AS pid", "0 AS pid"))
+				.given(sql)
+				.round(any(), anyLong(), anyBoolean(), any(), anyBoolean());
+		});
+		assertThatExceptionOfType(SessionException.class).isThrownBy(node::open)
+			.withMessageContaining("there is a pooler");
+		lead(node.open());
+		assertThat(last.get().announce(List.of())).startsWith("SET TRANSACTION");
 	}
 
 	@Test
@@ -135,6 +339,8 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		TestNode node = node();
 		StoreSession leader = leader(node);
 		StoreSession other = node.open("other");
+		// Registers the candidate
+		other.observe();
 		CountDownLatch sent = new CountDownLatch(1);
 		CountDownLatch goOn = new CountDownLatch(1);
 		int before = this.rounds.get();
@@ -173,7 +379,18 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void errorOfAThreadThatUsesTheConnectionLeavesItToTheOthers() throws Exception {
+	void abortEndsTheWaitOfItsElectionOnly() throws Exception {
+		TestNode node = node();
+		List<StoreSession> sessions = openFollowers(node);
+		List<Future<?>> waiting = acquire(sessions);
+		sessions.get(3).abort();
+		assertFails(waiting.get(3), "The session has been aborted");
+		awaitStill(() -> waiting.stream().filter(Future::isDone).count() == 1);
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> sessions.get(3).observe());
+	}
+
+	@Test
+	void errorInATurnFailsTheReadsOfThatTurnOnly() throws Exception {
 		TestNode node = node();
 		StoreSession leader = leader(node);
 		StoreSession other = node.open("other");
@@ -189,164 +406,65 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 	}
 
 	@Test
-	void abortEndsTheWaitOfItsElectionOnly() throws Exception {
-		TestNode node = node();
-		List<StoreSession> sessions = openFollowers(node);
-		List<Future<?>> waiting = acquire(sessions);
-		sessions.get(3).abort();
-		assertFails(waiting.get(3), "The session has been aborted");
-		awaitStill(() -> waiting.stream().filter(Future::isDone).count() == 1);
-		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> sessions.get(3).observe());
-	}
-
-	@Test
-	void abortEndsTheConnectionOnlyIfItsElectionUsesIt() throws Exception {
+	void electionLeavesAConnectionThatHangsToTheOthers() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node(proxy.port());
 			StoreSession leader = leader(node);
-			StoreSession waits = node.open("waits");
-			StoreSession uses = node.open("uses");
+			StoreSession other = node.open("other");
 			List<String> token = rows("node-a", "token");
 			int before = this.connects.get();
 			proxy.hold();
-			Future<?> hanging = start(uses::observe);
-			awaitStill(() -> !hanging.isDone());
-			Future<?> waiting = start(waits::observe);
-			awaitStill(() -> !waiting.isDone());
+			Future<?> hanging = start(other::observe);
 			Future<?> confirmation = start(() -> leader.confirm(true));
-			waits.abort();
-			assertFails(waiting, "The session has been aborted");
 			awaitStill(() -> !hanging.isDone() && !confirmation.isDone());
-			assertThat(this.connects.get()).isEqualTo(before);
-			uses.abort();
-			assertFails(hanging, "");
+			other.abort();
+			assertFails(hanging, "The session has been aborted");
+			awaitStill(() -> !confirmation.isDone());
 			proxy.release();
 			get(confirmation);
-			assertThat(this.connects.get()).isEqualTo(before + 1);
+			assertThat(this.connects.get()).isEqualTo(before);
 			assertThat(rows("node-a", "token")).isEqualTo(token);
 		}
 	}
 
 	@Test
-	void interruptEndsTheWaitForTheConnectionOfASessionThatIsOpened() throws Exception {
+	void lastElectionEndsAConnectionThatHangs() throws Exception {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node(proxy.port());
+			StoreSession leader = leader(node);
+			List<String> token = rows("node-a", "token");
 			proxy.hold();
-			Future<?> uses = start(() -> node.open("uses"));
-			await().until(() -> this.connects.get() == 1);
-			FutureTask<?> waits = new FutureTask<>(() -> node.open("waits"));
-			Thread thread = Daemon.start("waits", waits);
-			awaitStill(() -> !waits.isDone());
-			thread.interrupt();
-			assertFails(waits, "The session has been aborted");
-			proxy.release();
-			get(uses);
+			Future<?> confirmation = start(() -> leader.confirm(true));
+			awaitStill(() -> !confirmation.isDone());
+			leader.abort();
+			assertFails(confirmation, "The session has been aborted");
+			proxy.heal();
+			// The session of the node goes on, and frees what it does not lead
+			win(node.open());
+			assertThat(rows("node-a", "token")).isEqualTo(token);
 		}
 	}
 
 	@Test
-	void onlyTheElectionThatMustBeInterruptedFailsWithoutAThreadForIt() {
-		CountDownLatch connecting = new CountDownLatch(1);
-		CountDownLatch hangs = new CountDownLatch(1);
-		LeaseTableNode node = leaseTableNode((settings) -> {
-			connecting.countDown();
-			awaitLatch(hangs);
-			throw new SQLException("refused", "08001");
-		}, new Clock() {
-
-			@Override
-			public Thread newThread(String name, Runnable task) {
-				throw new OutOfMemoryError("unable to create native thread");
-			}
-
-		});
-		LeaseTableSession uses = session(node, "uses");
-		Future<?> opens = start(() -> {
-			uses.open();
-			return true;
-		});
-		awaitLatch(connecting);
-		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(uses::abort);
-		session(node, "other").abort();
-		hangs.countDown();
-		assertFails(opens, "");
+	void threadEndsWithTheLastElection() throws Exception {
+		TestNode node = node();
+		StoreSession first = node.open();
+		StoreSession second = node.open("second");
+		first.close();
+		await().until(() -> threads() == 1);
+		second.abort();
+		await().until(() -> threads() == 0);
+		node.open("third").close();
+		await().until(() -> threads() == 0);
+		assertThat(rows("node-a", "token")).isEmpty();
 	}
 
-	/**
-	 * The abort finds no connection, and the answers to a connection that is lost may
-	 * never come.
-	 */
-	@Test
-	void connectionIsNotUsedAfterAnAbort() throws Exception {
-		AtomicReference<StoreSession> aborted = new AtomicReference<>();
-		TestNode node = node("node-a", (settings) -> {
-			Connection connection = connect(this.server.port(), settings);
-			if (aborted.get() == null) {
-				return connection;
-			}
-			aborted.get().abort();
-			Connection silent = mock(Connection.class, AdditionalAnswers.delegatesTo(connection));
-			willAnswer((call) -> {
-				while (true) {
-					// An interrupt does not end the read of a socket either
-					Thread.interrupted();
-					LockSupport.park();
-				}
-			}).given(silent).createStatement();
-			return silent;
-		}, LEASE, this::hook);
-		StoreSession uses = node.open("uses");
-		aborted.set(uses);
-		terminate("node-a");
-		assertFails(start(() -> {
-			try {
-				return uses.observe();
-			}
-			catch (SessionException ex) {
-				// The connection had ended
-				return uses.observe();
-			}
-		}), "The session has been aborted");
-	}
-
-	@Test
-	void interruptThatHangsDoesNotHoldTheConnection() throws Exception {
-		CountDownLatch connecting = new CountDownLatch(1);
-		CountDownLatch hangs = new CountDownLatch(1);
-		TestNode node = node("node-a", (settings) -> {
-			if (Thread.currentThread().getName().equals("uses")) {
-				connecting.countDown();
-				LockSupport.parkNanos(LIMIT.toNanos());
-				throw new SQLException("interrupted", "08001");
-			}
-			return connect(this.server.port(), settings);
-		}, LEASE, this::hook);
-		StoreSession leader = leader(node);
-		StoreSession uses = node.open("uses");
-		terminate("node-a");
-		FutureTask<?> connects = new FutureTask<>(() -> {
-			// The first one finds that the connection has ended
-			assertThatExceptionOfType(SessionException.class).isThrownBy(uses::observe);
-			return uses.observe();
-		});
-		Thread thread = new Thread(connects, "uses") {
-
-			@Override
-			public void interrupt() {
-				super.interrupt();
-				awaitLatch(hangs);
-			}
-
-		};
-		thread.start();
-		awaitLatch(connecting);
-		uses.abort();
-		leader.confirm(true);
-		leader.confirm(true);
-		leader.release(true);
-		assertThat(connects.isDone()).isFalse();
-		hangs.countDown();
-		assertFails(connects, "The session has been aborted");
+	private static long threads() {
+		return Thread.getAllStackTraces()
+			.keySet()
+			.stream()
+			.filter((thread) -> thread.getName().equals("leader-election-table"))
+			.count();
 	}
 
 	@Test
@@ -371,81 +489,9 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		try (TcpProxy proxy = new TcpProxy(this.server)) {
 			TestNode node = node("node-a", (settings) -> this.server.connect(proxy.port(), settings),
 					Duration.ofSeconds(1), UNCHANGED);
-			StoreSession session = node.open();
+			StoreSession session = leader(node);
 			proxy.hold();
 			assertFails(start(session::observe), "The lease table could not be used");
-		}
-	}
-
-	@Test
-	void taskThatFailsNeitherFailsAnotherNorEndsTheConnection() throws Exception {
-		LeaseTableNode node = leaseTableNode();
-		LeaseTableSession first = open(node, "first");
-		LeaseTableSession second = open(node, "second");
-		CountDownLatch latch = new CountDownLatch(1);
-		Future<Connection> busy = submit(() -> node.run(first, (open) -> {
-			awaitLatch(latch);
-			return open.connection();
-		}));
-		Future<Boolean> failing = submit(() -> node.run(first, (open) -> {
-			throw new SQLException("seeded", "22012");
-		}));
-		Future<Connection> other = submit(() -> node.run(second, LeaseTableConnection::connection));
-		latch.countDown();
-		assertThat(get(other)).isSameAs(get(busy));
-		assertFails(failing, "seeded");
-	}
-
-	@Test
-	void manyTasksDoNotDelayARenewal() throws Exception {
-		LeaseTableNode node = leaseTableNode();
-		LeaseTableSession leader = open(node, "first");
-		win(leader);
-		LeaseTableSession other = open(node, "second");
-		CountDownLatch latch = new CountDownLatch(1);
-		submit(() -> node.run(other, (open) -> awaitLatch(latch)));
-		String before = rows("node-a", "beat").get(0);
-		List<Future<String>> beats = new ArrayList<>();
-		for (int i = 0; i < 10; i++) {
-			beats.add(submit(() -> node.run(other, (open) -> {
-				// Longer than the time for which the renewal waits for others
-				Jdbc.query(open.connection(), "SELECT true FROM pg_sleep(0.02)", (row) -> true);
-				return value(open.connection(), "SELECT beat FROM " + this.table + "_node");
-			})));
-		}
-		Future<?> renewal = submit(() -> leader.confirm(true));
-		awaitStill(() -> !renewal.isDone());
-		latch.countDown();
-		get(renewal);
-		List<String> seen = new ArrayList<>();
-		for (Future<String> beat : beats) {
-			seen.add(get(beat));
-		}
-		assertThat(seen).filteredOn(before::equals).hasSizeLessThan(2);
-	}
-
-	@Test
-	void manyRoundsDoNotDelayATask() throws Exception {
-		LeaseTableNode node = leaseTableNode();
-		List<Future<Boolean>> readers = new ArrayList<>();
-		CountDownLatch end = new CountDownLatch(1);
-		for (int i = 0; i < 8; i++) {
-			LeaseTableSession session = open(node, "reader-" + i);
-			readers.add(start(() -> {
-				while (end.getCount() > 0) {
-					node.read(session, 0);
-				}
-				return true;
-			}));
-		}
-		LeaseTableSession session = open(node, "first");
-		for (int i = 0; i < 20; i++) {
-			Future<Boolean> task = start(() -> node.run(session, (open) -> true));
-			assertThat(get(task)).isTrue();
-		}
-		end.countDown();
-		for (Future<Boolean> reader : readers) {
-			assertThat(get(reader)).isTrue();
 		}
 	}
 
@@ -514,10 +560,12 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 
 	@Test
 	void idleTimeOfASessionOnTheServerIsLimited() throws Exception {
-		LeaseTableNode node = leaseTableNode();
-		LeaseTableSession session = open(node, "first");
-		assertThat(node.<String>run(session, (open) -> value(open.connection(), "SHOW idle_session_timeout")))
-			.isEqualTo("30s");
+		AtomicReference<Connection> connection = new AtomicReference<>();
+		node("node-a", (settings) -> {
+			connection.set(connect(this.server.port(), settings));
+			return connection.get();
+		}, LEASE, this::hook).open();
+		assertThat(value(connection.get(), "SHOW idle_session_timeout")).isEqualTo("30s");
 	}
 
 	/**
@@ -534,20 +582,29 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		first.close();
 		foreign.rollback();
 		confirm(other);
-		assertThat(election("owner IS NULL AND NOT clean")).isEqualTo("t");
+		await().until(() -> election("owner IS NULL AND NOT clean").equals("t"));
 		other.release(true);
 		other.close();
 		assertThat(rows("node-a", "token")).isEmpty();
 	}
 
-	/**
-	 * Start a thread, and return when it waits.
-	 */
-	private static <T> Future<T> submit(Callable<T> callable) {
-		FutureTask<T> task = new FutureTask<>(callable);
-		Thread thread = Daemon.start("test", task);
-		await().until(() -> task.isDone() || thread.getState() == Thread.State.TIMED_WAITING);
-		return task;
+	@Test
+	void electionWhoseRowIsDeletedBeforeItIsFreedIsNotOwnedAnyLonger() throws Exception {
+		AtomicBoolean owns = new AtomicBoolean();
+		TestNode node = node("node-a", (sql) -> willAnswer((call) -> {
+			owns.set(call.getArgument(2));
+			return call.callRealMethod();
+		}).given(sql).round(any(), anyLong(), anyBoolean(), any(), anyBoolean()));
+		StoreSession first = leader(node);
+		StoreSession other = node.open("other");
+		Connection foreign = begin("DELETE FROM " + this.table);
+		first.release(true);
+		first.close();
+		assertThat(owns).isTrue();
+		foreign.commit();
+		other.observe();
+		other.observe();
+		assertThat(owns).isFalse();
 	}
 
 	private static void assertFails(Future<?> task, String message) {
@@ -583,28 +640,6 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		return this.server.connect(port, settings);
 	}
 
-	private LeaseTableNode leaseTableNode() {
-		return leaseTableNode((settings) -> tracked(this.server.connect(settings)), Platform.SYSTEM);
-	}
-
-	private LeaseTableNode leaseTableNode(ConnectionSource source, Platform platform) {
-		return new LeaseTableNode(new LeaseTableConnector(source, this.table, true, "node-a", Duration.ofSeconds(5),
-				(tables, server) -> new LeaseTableSql(tables, server, 5000), (identity, sql) -> {
-				}), new LeaseTable.Node("node-a", "host-1", 4711), LEASE, platform);
-	}
-
-	private LeaseTableSession open(LeaseTableNode node, String election) throws SessionException {
-		LeaseTableSession session = session(node, election);
-		session.open();
-		return session;
-	}
-
-	private LeaseTableSession session(LeaseTableNode node, String election) {
-		return new LeaseTableSession(node, new LeaseTableFence(election, LEASE, () -> null, Platform.SYSTEM),
-				new ElectionSettings(election, "node-a", LEASE, Duration.ZERO, Duration.ofSeconds(1), true), election,
-				ElectionKeys.derive(this.table, election), 0);
-	}
-
 	/**
 	 * Have a round call what a test wants to happen.
 	 */
@@ -613,7 +648,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 			this.rounds.incrementAndGet();
 			this.beforeRound.run();
 			return call.callRealMethod();
-		}).given(sql).round(any(), anyLong(), any());
+		}).given(sql).round(any(), anyLong(), anyBoolean(), any(), anyBoolean());
 	}
 
 }

@@ -43,6 +43,7 @@ import io.leaderelection.postgresql.StoreSessionContract;
 import io.leaderelection.postgresql.advisory.AdvisoryLockStore;
 import io.leaderelection.postgresql.table.LeaseTableFence.Home;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -53,6 +54,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.BDDMockito.willAnswer;
 
 /**
  * Tests for the sessions of {@link LeaseTable} on a real server.
@@ -111,6 +114,71 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 	}
 
 	@Test
+	void nodeThatEndsASessionFreesAllThatItOwns() throws SessionException {
+		TestNode owner = node("node-a");
+		leader(owner);
+		lead(owner.open("other"));
+		StoreSession second = follower("node-b");
+		StoreSession third = node("node-c").open("other");
+		hold(third);
+		advance(second, LEASE);
+		assertThat(win(second).ending()).isEqualTo(Ending.CLEAN);
+		// By its own clock, the lease has just begun
+		assertThat(win(third).ending()).isEqualTo(Ending.CLEAN);
+	}
+
+	@Test
+	void optionalColumnMayBeAddedAndDroppedWhileNodesRun() throws Exception {
+		StoreSession first = node("node-a").open();
+		Won won = lead(first);
+		TestNode second = node("node-b");
+		StoreSession follower = follower(second);
+		alter("ADD COLUMN version varchar(255)");
+		confirm(first);
+		follower("node-c");
+		alter("DROP COLUMN version, DROP COLUMN host, DROP COLUMN pid, DROP COLUMN since");
+		this.server.execute("ALTER TABLE " + this.table + " DROP COLUMN paused_until");
+		confirm(first);
+		assertThat(election("term")).isEqualTo(String.valueOf(won.term().transactionId()));
+		follower("node-d");
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> follower.acquire(NO_WAIT))
+			.withMessageContaining("column");
+		follower.abort();
+		StoreSession next = follower(second);
+		this.server.execute("DELETE FROM %s_node WHERE node = 'node-b'".formatted(this.table));
+		assertThatExceptionOfType(SessionException.class).isThrownBy(() -> next.acquire(NO_WAIT))
+			.withMessageContaining("its row was deleted");
+		next.abort();
+		StoreSession later = follower(second);
+		advance(later, LEASE);
+		win(later);
+		alter("ADD COLUMN host varchar(255)");
+		follower("node-e");
+		assertThat(rows("node-e", "host")).containsExactly("host-1");
+	}
+
+	private void alter(String change) {
+		this.server.execute("ALTER TABLE " + this.table + "_node " + change);
+	}
+
+	@Test
+	void pauseEndsTheTermInGoodOrderAndKeepsAllNodesFromLeading() throws Exception {
+		StoreSession first = leader("node-a");
+		StoreSession second = follower("node-b");
+		update("paused_until = now() + interval '1 hour', paused_by = 'operator'");
+		assertThat(confirm(first).requested()).isTrue();
+		assertThat(first.requester()).startsWith("pause until ").endsWith(" by operator");
+		first.release(true);
+		hold(first);
+		advance(second, LEASE);
+		assertThat(hold(second).view().foreign()).asString()
+			.startsWith("pause until ")
+			.endsWith(" by operator keeps nodes from leading");
+		update("paused_until = now()");
+		awaitWon(second);
+	}
+
+	@Test
 	void electionIsReleasedOnAnotherConnectionIfTheConnectionHasEnded() throws SessionException {
 		StoreSession session = leader("node-a");
 		terminate("node-a");
@@ -161,7 +229,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		for (StoreSession session : followers) {
 			// A change of the candidacy has the list read again
 			session.withdraw();
-			session.observe();
+			hold(session);
 			session.becomeCandidate();
 			hold(session);
 		}
@@ -177,6 +245,8 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		TestNode high = node("node-c");
 		StoreSession third = candidate(high.store(ELECTION, 1, 3));
 		hold(third);
+		// Reads the candidates again
+		low.clock.advance(Duration.ofSeconds(3));
 		hold(second);
 		first.release(true);
 		hold(second);
@@ -320,7 +390,8 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		TestNode node = node("node-a");
 		leader(node);
 		Connection transaction = begin();
-		LeaseTableSql sql = new LeaseTableSql(Tables.named(this.table), ServerInspection.inspect(transaction), 1000);
+		LeaseTableSql sql = new LeaseTableSql(Tables.named(this.table), ServerInspection.inspect(transaction), false,
+				1000);
 		DatabaseIdentity present = DatabaseIdentity.of(transaction);
 		DatabaseIdentity former = new DatabaseIdentity(present.database() + 1, present.cluster());
 		AtomicReference<Home> home = new AtomicReference<>(new Home(former, sql));
@@ -340,7 +411,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		first.release(true);
 		StoreSession second = node("node-b").open();
 		Connection foreign = begin(change.formatted(this.table));
-		ForeignHolder holder = hold(second).view().foreign();
+		ForeignHolder holder = blocker(second);
 		assertThat(holder).isNotNull();
 		assertThat(holder.kind()).isEqualTo(Kind.BLOCKING);
 		assertThat(holder.session()).startsWith("session with pid " + PostgreSqlServer.pid(foreign) + " (");
@@ -355,7 +426,7 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		StoreSession second = node("node-b").open();
 		execute(begin(lockOfElection()), "PREPARE TRANSACTION '" + this.table + "'");
 		try {
-			assertThat(hold(second).view().foreign())
+			assertThat(blocker(second))
 				.isEqualTo(new ForeignHolder("prepared transaction '" + this.table + "'", Kind.BLOCKING));
 		}
 		finally {
@@ -370,10 +441,17 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		StoreSession second = follower("node-b");
 		Connection foreign = begin(lockOf("node-a"));
 		advance(second, LEASE);
-		assertThat(String.valueOf(hold(second).view().foreign()))
-			.contains("pid " + PostgreSqlServer.pid(foreign) + " ");
+		assertThat(String.valueOf(blocker(second))).contains("pid " + PostgreSqlServer.pid(foreign) + " ");
 		foreign.rollback();
 		awaitWon(second);
+	}
+
+	/**
+	 * Return what blocks a takeover, which is searched when it has failed twice.
+	 */
+	private static @Nullable ForeignHolder blocker(StoreSession session) throws SessionException {
+		hold(session);
+		return hold(session).view().foreign();
 	}
 
 	@Test
@@ -463,9 +541,12 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 
 	@Test
 	void keyOfTheOtherStoreDelaysAGrantButDoesNotEndLeadership() throws Exception {
-		StoreSession session = node("node-a").open();
+		Connection foreign = connect("SELECT 1");
+		StoreSession session = node("node-a", (sql) -> willAnswer((call) -> {
+			execute(foreign, "SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
+			return call.callRealMethod();
+		}).willCallRealMethod().given(sql).otherStore(any())).open();
 		win(session);
-		Connection foreign = connect("SELECT pg_advisory_lock_shared(" + this.keys.candidate() + ")");
 		assertThat(session.confirm(true).predecessor()).contains("leader-election.store=advisory-lock");
 		execute(foreign, "SELECT pg_advisory_unlock_all()");
 		assertThat(confirm(session).predecessor()).isNull();

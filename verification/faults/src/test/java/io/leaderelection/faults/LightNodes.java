@@ -178,14 +178,10 @@ final class LightNodes implements AutoCloseable {
 	}
 
 	/**
-	 * Return how many requests for a table the server has logged, each of which begins by
-	 * setting the isolation.
+	 * Return how many rounds of nodes with a table the server has logged.
 	 */
 	static long requests(PostgreSqlServer server) {
-		return server.log()
-			.lines()
-			.filter((line) -> line.contains("statement: SET TRANSACTION ISOLATION LEVEL"))
-			.count();
+		return server.log().lines().filter((line) -> line.contains("AS server_timeline")).count();
 	}
 
 	int sessions() {

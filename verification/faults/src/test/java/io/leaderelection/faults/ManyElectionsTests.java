@@ -20,21 +20,26 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 import io.leaderelection.LeaderElector;
+import io.leaderelection.LeadershipRevokedEvent;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.postgresql.ConnectionSource;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.table.LeaseTable;
 import io.leaderelection.testsupport.PgBouncer;
 import io.leaderelection.testsupport.PostgreSqlServer;
+import io.leaderelection.testsupport.TcpProxy;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -59,6 +64,8 @@ class ManyElectionsTests {
 	private static final int POOL = 4;
 
 	private final List<DefaultLeaderElectors> nodes = new ArrayList<>();
+
+	private final List<LeadershipRevokedEvent> revoked = new CopyOnWriteArrayList<>();
 
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
@@ -138,6 +145,46 @@ class ManyElectionsTests {
 	}
 
 	/**
+	 * The round trip is that of a distant server. The one after the expiry of the lease
+	 * ends the session of the node and takes all elections over.
+	 */
+	@ParameterizedTest
+	@CsvSource({ "50, false", "50, true", "200, false" })
+	void electionsOfANodeThatDiesAreTakenOverTogether(int elections, boolean cut) throws Exception {
+		try (PostgreSqlServer server = PostgreSqlServer.start();
+				TcpProxy first = new TcpProxy(server);
+				TcpProxy second = new TcpProxy(server)) {
+			Duration half = Duration.ofMillis(5);
+			first.delay(half, half);
+			second.delay(half, half);
+			start(elections, (settings) -> server.connect(first.port(), settings), "node-1");
+			DefaultLeaderElectors dies = this.nodes.get(0);
+			Awaitility.await().until(() -> dies.all().stream().allMatch(LeaderElector::isLeader));
+			start(elections, (settings) -> server.connect(second.port(), settings), "node-2");
+			DefaultLeaderElectors survives = this.nodes.get(1);
+			Awaitility.await()
+				.until(() -> survives.all().stream().allMatch((elector) -> elector.status().leader() != null));
+			long start = System.nanoTime();
+			if (cut) {
+				first.blackHole();
+			}
+			else {
+				first.refuse();
+				first.reset();
+			}
+			Awaitility.await().until(() -> survives.all().stream().allMatch(LeaderElector::isLeader));
+			Duration last = Duration.ofNanos(System.nanoTime() - start);
+			System.out.println("The last of " + elections + " elections is led after " + last.toMillis() + " ms");
+			assertThat(last).isLessThan(LEASE.plus(HAND_OVER));
+			assertThat(this.revoked).allMatch((event) -> event.getLeadership().getNodeId().equals("node-1"));
+			first.heal();
+		}
+		finally {
+			stop();
+		}
+	}
+
+	/**
 	 * Wait until each node is a candidate in all elections and has one connection, or a
 	 * share of those of the pooler.
 	 */
@@ -173,14 +220,20 @@ class ManyElectionsTests {
 
 	private DefaultLeaderElectors start(PostgreSqlServer server, @Nullable PgBouncer pooler, String node) {
 		int port = (pooler != null) ? pooler.port() : server.port();
-		LeaseTable table = new LeaseTable((settings) -> server.connect(port, settings),
-				new LeaseTable.Node(node, "host", 1), "leader_election", true, LEASE);
-		List<ElectionSettings> settings = IntStream.range(0, ELECTIONS)
+		return start(ELECTIONS, (settings) -> server.connect(port, settings), node);
+	}
+
+	private DefaultLeaderElectors start(int elections, ConnectionSource source, String node) {
+		LeaseTable table = new LeaseTable(source, new LeaseTable.Node(node, "host", 1), "leader_election", true, LEASE);
+		List<ElectionSettings> settings = IntStream.range(0, elections)
 			.mapToObj((election) -> new ElectionSettings("election-" + election, node, LEASE, Duration.ZERO,
 					Duration.ofSeconds(1), true))
 			.toList();
 		DefaultLeaderElectors electors = new DefaultLeaderElectors(settings, (election) -> table.store(election,
 				"scale:" + election.election(), ElectionKeys.derive("scale", election.election()), 0), (event) -> {
+					if (event instanceof LeadershipRevokedEvent loss) {
+						this.revoked.add(loss);
+					}
 				});
 		electors.all().forEach(DefaultLeaderElector::start);
 		this.nodes.add(electors);

@@ -63,6 +63,12 @@ enum NodeMutant implements SeededMistake {
 	/** An owner without a row has expired. */
 	MISSING_ROW_IS_EXPIRED("G2_OneBeliever", Instance.NODE_SHORT_LEASE.faults("MISSING")),
 
+	/**
+	 * A takeover leaves the mark of a clean release, so that an owner whose row is
+	 * deleted by hand counts as ended after its lease.
+	 */
+	TAKEN_STAYS_CLEAN("G2_OneBeliever", Instance.NODE_SHORT_LEASE.faults("MISSING")),
+
 	/** The wait for an owner without a row counts from the last sight of its row. */
 	MISSING_SINCE_LAST_SIGHT("G2_OneBeliever", Instance.NODE_SHORT_LEASE.faults("MISSING")),
 

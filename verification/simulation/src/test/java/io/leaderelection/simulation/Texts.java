@@ -80,7 +80,7 @@ public final class Texts {
 		Rows rows = new Rows();
 		List<String> names = List.of(TABLES.elections(), TABLES.nodes(), TABLES.candidates());
 		names.forEach((name) -> rows.add("number", names.indexOf(name) + 1, "name", name, "mismatch", null,
-				"privileges", null, "readable", true));
+				"privileges", null, "readable", true, "absent", ""));
 		return rows;
 	}
 

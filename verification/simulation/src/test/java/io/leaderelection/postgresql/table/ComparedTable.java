@@ -25,6 +25,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -37,6 +38,8 @@ import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
+import io.leaderelection.postgresql.table.LeaseTableSql.Part;
+import io.leaderelection.postgresql.table.LeaseTableSql.Request;
 import io.leaderelection.simulation.ComparedServer;
 import io.leaderelection.simulation.ComparedSessions;
 import io.leaderelection.simulation.server.Statements;
@@ -74,7 +77,7 @@ final class ComparedTable implements AutoCloseable {
 
 	private final ComparedSessions<Integer> sessions;
 
-	private final Map<Integer, LeaseRow> observed = new HashMap<>();
+	private final Map<Integer, Map<String, LeaseRow>> observed = new HashMap<>();
 
 	private final List<Takeover> takeovers = new ArrayList<>();
 
@@ -82,7 +85,12 @@ final class ComparedTable implements AutoCloseable {
 
 	private int joined;
 
-	ComparedTable(ComparedServer server, LeaseTableSql sql) throws Exception {
+	/**
+	 * Create a new {@code ComparedTable} instance.
+	 * @param direct whether sessions have the settings of the statements from their
+	 * beginning
+	 */
+	ComparedTable(ComparedServer server, LeaseTableSql sql, boolean direct) throws Exception {
 		this.server = server;
 		this.sql = sql;
 		this.sessions = new ComparedSessions<>(server);
@@ -90,6 +98,9 @@ final class ComparedTable implements AutoCloseable {
 			int opened = number;
 			this.sessions.open(opened, () -> {
 				this.sessions.opened(opened, server.connect(new Properties()));
+				if (direct) {
+					rows(opened, sql.listen());
+				}
 				return "opened";
 			});
 			this.sessions.answers();
@@ -123,41 +134,53 @@ final class ComparedTable implements AutoCloseable {
 			case TRANSACTION_ID -> control(session, Control.TRANSACTION_ID);
 			case COMMIT -> control(session, Control.COMMIT);
 			case ROLLBACK -> control(session, Control.ROLLBACK);
-			case INSERT -> words(rows(session, this.sql.insert(election)));
+			case INSERT -> words(rows(session, this.sql.insert(elections(operation))));
 			case JOIN -> {
 				UUID joining = token(this.joined++);
 				yield words(rows(session,
 						this.sql.join(new Identity(joining, "node-" + this.joined, LEASE_MILLIS, "host", 1))));
 			}
-			case READ -> round(session, election, token, 0);
-			case RAISE -> round(session, election, token, operation.beat());
-			case EXPIRE -> expire(session, token, operation.beat(), timeline);
-			case TAKE_OVER -> takeOver(session, election, token, operation.beat(), timeline);
+			case READ -> round(operation, token, 0, false);
+			case RAISE -> round(operation, token, operation.beat(), false);
+			case EXPIRE -> expire(operation, token, timeline);
+			case TAKE_OVER -> takeOver(operation, token, timeline);
 			case LOCKERS -> words(rows(session, this.sql.lockers(election, LEASE_MILLIS)));
-			case RELEASE -> words(rows(session,
-					this.sql.release(takeover.election(), takeover.term(), takeover.token(), operation.flag())));
-			case REQUEST -> words(rows(session, this.sql.requestResignation(takeover.election(), token,
-					operation.flag() ? takeover.term().transactionId() : 0, "test")));
-			case REGISTER ->
-				words(rows(session, this.sql.register(token, (operation.flag() ? ELECTIONS : List.of(election)).stream()
-					.collect(Collectors.toMap((each) -> each, (each) -> NodeProfile.DEFAULT)))));
-			case CANDIDATES -> words(rows(session, this.sql.candidates(List.of(election))));
-			case LEAVE -> words(rows(session, this.sql.leave(token, operation.beat())));
-			case FENCE -> words(fence(session, takeover.election(), takeover.term(), takeover.token()));
-			case IS_HELD ->
-				words(rows(session, this.sql.isHeld(takeover.election(), takeover.term(), takeover.token())));
+			case RELEASE -> words(
+					rows(session, this.sql.release(Map.of(takeover.row(), operation.flag()), takeover.row().owner())));
+			case REQUEST -> register(session, token, List.of(takeover.row().election()),
+					new Part(false, NodeProfile.DEFAULT, new Request(takeover.row().term(), "test")));
+			case REGISTER -> register(session, token, elections(operation), new Part(true, NodeProfile.DEFAULT, null));
+			case CANDIDATES -> round(operation, token, 0, true);
+			case LEAVE -> words(rows(session, this.sql.leave(Map.of(token, (long) operation.beat()))));
+			case FENCE -> words(fence(session, takeover));
+			case IS_HELD -> words(
+					rows(session, this.sql.isHeld(takeover.row().election(), takeover.term(), takeover.row().owner())));
 		};
+	}
+
+	/**
+	 * Return all elections, or the one that the operation is about.
+	 */
+	private static List<String> elections(TableOperation operation) {
+		return operation.flag() ? ELECTIONS : List.of(ELECTIONS.get(operation.election()));
+	}
+
+	private String register(int session, UUID token, List<String> elections, Part part) throws SQLException {
+		return words(rows(session, this.sql.register(token, elections,
+				elections.stream().collect(Collectors.toMap((election) -> election, (election) -> part)))));
 	}
 
 	private static UUID token(int number) {
 		return new UUID(0, number);
 	}
 
-	private String round(int session, String election, UUID token, long beat) throws Exception {
-		List<Map<String, @Nullable Object>> rows = rows(session, this.sql.round(token, beat, ELECTIONS));
+	private String round(TableOperation operation, UUID token, long beat, boolean candidates) throws Exception {
+		int session = operation.session();
+		List<Map<String, @Nullable Object>> rows = rows(session,
+				this.sql.round(token, beat, operation.flag(), ELECTIONS, candidates));
 		rows.stream()
-			.filter((row) -> election.equals(row.get("election")) && row.get("term") != null)
-			.forEach((row) -> this.observed.put(session, observe(row)));
+			.filter((row) -> row.get("term") != null && !Boolean.TRUE.equals(row.get("listed")))
+			.forEach((row) -> observed(session).put(String.valueOf(row.get("election")), observe(row)));
 		return words(rows);
 	}
 
@@ -165,7 +188,7 @@ final class ComparedTable implements AutoCloseable {
 		LeaseRow.Session owner = (row.get("node") != null)
 				? new LeaseRow.Session("node", number(row, "beat"), LEASE_MILLIS, NodeProfile.DEFAULT) : null;
 		return new LeaseRow(String.valueOf(row.get("election")), number(row, "term"), number(row, "timeline"),
-				(UUID) row.get("owner"), Boolean.TRUE.equals(row.get("clean")), null, owner, null);
+				(UUID) row.get("owner"), Boolean.TRUE.equals(row.get("clean")), null, owner, null, null);
 	}
 
 	private static long number(Map<String, @Nullable Object> row, String column) {
@@ -173,31 +196,41 @@ final class ComparedTable implements AutoCloseable {
 		return (value != null) ? ((Number) value).longValue() : 0;
 	}
 
+	private Map<String, LeaseRow> observed(int session) {
+		return this.observed.computeIfAbsent(session, (unknown) -> new TreeMap<>());
+	}
+
+	private List<LeaseRow> rows(TableOperation operation) {
+		return elections(operation).stream().map(observed(operation.session())::get).filter(Objects::nonNull).toList();
+	}
+
 	/**
-	 * Expire the owner that this session has observed last, or another session.
+	 * Expire the owners that this session has observed last, or another session.
 	 */
-	private String expire(int session, UUID token, long beat, long timeline) throws Exception {
-		LeaseRow row = this.observed.get(session);
-		LeaseRow.Session owner = (row != null) ? row.session() : null;
-		return words(rows(session, (owner != null) ? this.sql.expire(row.owner(), owner.beat(), timeline)
-				: this.sql.expire(token, beat, timeline)));
+	private String expire(TableOperation operation, UUID token, long timeline) throws Exception {
+		Map<UUID, Long> beats = new TreeMap<>();
+		rows(operation).stream()
+			.filter((row) -> row.session() != null)
+			.forEach((row) -> beats.put(row.owner(), row.session().beat()));
+		beats.putIfAbsent(token, (long) operation.beat());
+		return words(rows(operation.session(), this.sql.expire(beats, timeline)));
 	}
 
 	/**
 	 * Take over what this session has observed last.
 	 */
-	private String takeOver(int session, String election, UUID token, long beat, long timeline) throws Exception {
-		LeaseRow row = this.observed.get(session);
-		if (row == null) {
-			return round(session, election, token, 0);
+	private String takeOver(TableOperation operation, UUID token, long timeline) throws Exception {
+		Map<LeaseRow, ElectionKeys> wanted = new LinkedHashMap<>();
+		rows(operation).forEach((row) -> wanted.put(row, KEYS));
+		if (wanted.isEmpty()) {
+			return round(operation, token, 0, false);
 		}
-		List<Map<String, @Nullable Object>> rows = rows(session, this.sql.takeOver(row, timeline, KEYS, token, beat));
-		long term = number(rows.get(0), "term");
-		if (term == 0) {
-			return words(rows);
-		}
-		this.takeovers.add(new Takeover(row.election(), new Term(0, number(rows.get(0), "timeline"), term), token));
-		return TAKEN + words(rows);
+		List<Map<String, @Nullable Object>> rows = rows(operation.session(),
+				this.sql.takeOver(wanted, timeline, token, operation.beat()));
+		List<Map<String, @Nullable Object>> taken = rows.stream().filter((row) -> number(row, "term") != 0).toList();
+		taken.forEach((row) -> this.takeovers.add(new Takeover(new LeaseRow(String.valueOf(row.get("election")),
+				number(row, "term"), number(row, "timeline"), token, false, null, null, null, null))));
+		return (taken.isEmpty() ? "" : TAKEN) + words(rows);
 	}
 
 	private String words(List<Map<String, @Nullable Object>> rows) {
@@ -239,14 +272,13 @@ final class ComparedTable implements AutoCloseable {
 		return row;
 	}
 
-	private List<Map<String, @Nullable Object>> fence(int session, String election, Term term, UUID token)
-			throws SQLException {
+	private List<Map<String, @Nullable Object>> fence(int session, Takeover takeover) throws SQLException {
 		try (PreparedStatement fence = this.sessions.connection(session).prepareStatement(this.sql.fence())) {
 			fence.setString(1, LEASE_MILLIS + "ms");
-			fence.setString(2, election);
-			fence.setLong(3, term.transactionId());
-			fence.setLong(4, term.timeline());
-			fence.setString(5, token.toString());
+			fence.setString(2, takeover.row().election());
+			fence.setLong(3, takeover.row().term());
+			fence.setLong(4, takeover.row().timeline());
+			fence.setString(5, String.valueOf(takeover.row().owner()));
 			try (ResultSet result = fence.executeQuery()) {
 				result.next();
 				return List.of(row(result));
@@ -292,7 +324,12 @@ final class ComparedTable implements AutoCloseable {
 
 	}
 
-	private record Takeover(String election, Term term, UUID token) {
+	private record Takeover(LeaseRow row) {
+
+		Term term() {
+			return new Term(0, this.row.timeline(), this.row.term());
+		}
+
 	}
 
 }

@@ -18,6 +18,7 @@ package io.leaderelection.postgresql.table;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 
@@ -58,10 +59,11 @@ class FenceAfterPromotionTests {
 
 	@Test
 	void transactionOfATakeoverThatWasLostIsRefused() throws SqlError {
-		LeaseTablePrograms programs = new LeaseTablePrograms(Texts.SERVER, LEASE_MILLIS, Sentinel.NONE, this.texts);
+		LeaseTablePrograms programs = new LeaseTablePrograms(Texts.SERVER, true, LEASE_MILLIS, Sentinel.NONE,
+				this.texts);
 		ServerClock clock = new ServerClock(this.time, 1, 0);
 		SimServer primary = new SimServer(this.time, clock, () -> 0, ServerSettings.DEFAULTS);
-		submit(primary, this.texts.program(programs.insert(ELECTION)));
+		submit(primary, this.texts.program(programs.insert(List.of(ELECTION))));
 		SimServer standby = primary.newStandby(clock);
 		UUID lostToken = new UUID(0, 1);
 		long lost = takeOver(programs, primary, lostToken);
@@ -78,10 +80,10 @@ class FenceAfterPromotionTests {
 	}
 
 	private long takeOver(LeaseTablePrograms programs, SimServer server, UUID token) throws SqlError {
-		LeaseRow observed = new LeaseRow(ELECTION, 0, 0, null, true, null, null, null);
+		LeaseRow observed = new LeaseRow(ELECTION, 0, 0, null, true, null, null, null, null);
 		String joining = programs.join(new Identity(token, "node-" + token, LEASE_MILLIS, "host", 1));
 		submit(server, this.texts.program(joining));
-		String taking = programs.takeOver(observed, server.timeline(), KEYS, token, 1);
+		String taking = programs.takeOver(Map.of(observed, KEYS), server.timeline(), token, 1);
 		Rows rows = submit(server, this.texts.program(taking));
 		return (Long) Objects.requireNonNull(rows.list().get(0).get("term"));
 	}

@@ -16,17 +16,20 @@
 
 package io.leaderelection.postgresql.table;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.postgresql.ElectionKeys;
 import io.leaderelection.postgresql.LeaseTableShape;
 import io.leaderelection.postgresql.LeaseTableShape.Tables;
@@ -41,12 +44,13 @@ import io.leaderelection.simulation.server.RowLock;
 import io.leaderelection.simulation.server.Rows;
 import io.leaderelection.simulation.server.SimRows;
 import io.leaderelection.simulation.server.SimServer;
-import io.leaderelection.simulation.server.SimTable;
 import io.leaderelection.simulation.server.SimTable.CandidateRow;
 import io.leaderelection.simulation.server.SimTable.NodeRow;
 import io.leaderelection.simulation.server.SimTable.Snapshot;
 import io.leaderelection.simulation.server.SqlError;
 import io.leaderelection.simulation.server.Statement;
+import io.leaderelection.simulation.server.Statements;
+import io.leaderelection.simulation.server.Timeout;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,7 +63,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 	private static final String FENCE = "fence";
 
-	static final long SHORT_MILLIS = 100;
+	private static final String LISTEN = "listen";
 
 	private final Sentinel sentinel;
 
@@ -71,11 +75,16 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	 * Create a new {@code LeaseTablePrograms} instance with a mistake, if it is one of
 	 * the statements.
 	 */
-	LeaseTablePrograms(ServerInspection server, long timeoutMillis, Sentinel sentinel, Texts texts) {
-		super(Tables.named(LeaseTableShape.DEFAULT_TABLE), server, timeoutMillis);
+	LeaseTablePrograms(ServerInspection server, boolean direct, long timeoutMillis, Sentinel sentinel, Texts texts) {
+		super(Tables.named(LeaseTableShape.DEFAULT_TABLE), server, direct, timeoutMillis);
 		this.timeoutMillis = timeoutMillis;
 		this.sentinel = sentinel;
 		this.texts = texts;
+		texts.define(LISTEN, (parameters, client) -> Statements.answer((backend) -> {
+			backend.listen(client::receive);
+			backend.set(Timeout.IDLE_SESSION, 30_000, false);
+			return Rows.of("timeout", "30000");
+		}));
 		texts.define(FENCE, (parameters, client) -> {
 			String idle = (String) parameters.get(0);
 			return fence((String) parameters.get(1), (Long) parameters.get(2), (Long) parameters.get(3),
@@ -84,7 +93,7 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	}
 
 	private String query(Program.Query query) {
-		return this.texts.add(() -> Program.of(query));
+		return this.texts.add(() -> Program.of(this.timeoutMillis / 2, query));
 	}
 
 	@Override
@@ -100,31 +109,63 @@ final class LeaseTablePrograms extends LeaseTableSql {
 		});
 	}
 
+	/**
+	 * The beat is raised by a statement of its own if the session may own something, and
+	 * otherwise by one that reads what its own snapshot shows.
+	 */
 	@Override
-	String round(UUID token, long beat, Collection<String> elections) {
+	String round(UUID token, long beat, boolean owns, Collection<String> elections, boolean candidates) {
 		List<String> read = List.copyOf(elections);
 		return this.texts.add(() -> new Program.Raising(this.timeoutMillis / 2, token, beat, true) {
 
+			private @Nullable Snapshot own;
+
 			@Override
-			int goOn(int step, Backend backend) {
-				Snapshot seen = backend.snapshot();
+			void begin(Backend backend) {
+				this.own = owns ? null : backend.snapshot();
+			}
+
+			@Override
+			int goOn(int step, Backend backend) throws SqlError {
+				Snapshot seen = (this.own != null) ? this.own : backend.snapshot();
+				Object[] answer = { "raised", isRaised(), "joined", seen.node(token) != null, "server_timeline",
+						backend.server().timeline(), "in_recovery", false, "pid", backend.pid() };
 				Rows rows = new Rows();
 				for (String election : read) {
 					ElectionRow row = seen.elections().get(election);
 					NodeRow owner = (row != null) ? seen.node(row.owner()) : null;
 					CandidateRow part = (row != null && row.owner() != null)
 							? seen.candidates().get(CandidateRow.key(election, row.owner())) : null;
-					rows.add("election", election, "term", (row != null) ? row.term() : null, "timeline",
-							(row != null) ? row.timeline() : null, "server_timeline", backend.server().timeline(),
-							"owner", (row != null) ? row.owner() : null, "clean", (row != null) ? row.clean() : null,
-							"since", null, "node", (owner != null) ? owner.node() : null, "beat",
+					add(rows, answer, "listed", false, "election", election, "term", (row != null) ? row.term() : null,
+							"timeline", (row != null) ? row.timeline() : null, "owner",
+							(row != null) ? row.owner() : null, "clean", (row != null) ? row.clean() : null, "since",
+							null, "node", (owner != null) ? owner.node() : null, "beat",
 							(owner != null) ? owner.beat() : null, "lease_ms",
 							(owner != null) ? owner.leaseMillis() : null, "profile",
 							(part != null) ? part.profile() : null, "request",
-							(row != null) ? request(seen, election, row.term()) : null, "raised", isRaised(), "joined",
-							seen.node(token) != null, "in_recovery", false);
+							(row != null) ? request(seen, election, row.term()) : null, "paused", null);
+				}
+				if (candidates) {
+					list(rows, answer, seen);
 				}
 				return finish(rows);
+			}
+
+			private void list(Rows rows, Object[] answer, Snapshot seen) {
+				seen.candidates()
+					.values()
+					.stream()
+					.filter((part) -> part.profile() != null && read.contains(part.election())
+							&& seen.node(part.token()) != null)
+					.sorted(Comparator.comparing((part) -> seen.node(part.token()).node()))
+					.forEach((part) -> add(rows, answer, "listed", true, "election", part.election(), "term", null,
+							"timeline", null, "owner", part.token(), "clean", null, "since", null, "node",
+							seen.node(part.token()).node(), "beat", seen.node(part.token()).beat(), "lease_ms", null,
+							"profile", part.profile(), "request", null, "paused", null));
+			}
+
+			private void add(Rows rows, Object[] answer, @Nullable Object... columns) {
+				rows.add(Stream.concat(Stream.of(columns), Stream.of(answer)).toArray());
 			}
 
 		});
@@ -145,38 +186,47 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	}
 
 	@Override
-	String insert(String election) {
+	String insert(Collection<String> elections) {
+		List<String> missing = List.copyOf(elections);
 		return query((backend, program) -> {
-			// An insertion also waits for a change of the row that exists
-			boolean exists = elections(backend).row(election) != null;
-			if (!program.lock(backend, elections(backend), election, exists ? RowLock.SHARE : RowLock.UPDATE)) {
-				return null;
-			}
-			if (!exists) {
-				elections(backend).write(backend, election, ElectionRow.NEW);
-				backend.write();
+			for (String election : missing) {
+				// An insertion also waits for a change of the row that exists
+				boolean exists = elections(backend).row(election) != null;
+				if (!program.lock(backend, elections(backend), election, exists ? RowLock.SHARE : RowLock.UPDATE)) {
+					return null;
+				}
+				if (!exists) {
+					elections(backend).write(backend, election, ElectionRow.NEW);
+					backend.write();
+				}
 			}
 			return Rows.of("inserted", true);
 		});
 	}
 
+	/**
+	 * All rows of sessions are deleted, then those of elections are marked.
+	 */
 	@Override
-	String expire(UUID token, long beat, long serverTimeline) {
-		return this.texts.add(() -> new Program.Change<>(SimTable::nodes, token.toString()) {
+	String expire(Map<UUID, Long> beats, long serverTimeline) {
+		return this.texts.add(() -> new Deletion(this.timeoutMillis / 2, beats, true) {
 
 			@Override
-			boolean isWanted(NodeRow row, Backend backend) {
-				return row.beat() == beat;
+			boolean isWanted(Snapshot seen, UUID token, long beat, long observed, Backend backend) {
+				return beat == observed && backend.server().timeline() == serverTimeline;
 			}
 
-			@Override
-			boolean isPossible(Backend backend) {
-				return backend.server().timeline() == serverTimeline;
-			}
+		});
+	}
+
+	@Override
+	String leave(Map<UUID, Long> beats) {
+		return this.texts.add(() -> new Deletion(this.timeoutMillis / 2, beats, false) {
 
 			@Override
-			@Nullable NodeRow change(NodeRow row, Backend backend) {
-				return null;
+			boolean isWanted(Snapshot seen, UUID token, long beat, long observed, Backend backend) {
+				return beat <= observed
+						&& seen.elections().values().stream().noneMatch((entry) -> token.equals(entry.owner()));
 			}
 
 		});
@@ -204,31 +254,44 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	 * Without nodes of the other store.
 	 */
 	@Override
-	String takeOver(LeaseRow observed, long serverTimeline, ElectionKeys keys, UUID token, long beat) {
-		return this.texts.add(() -> new Program.Raising(SHORT_MILLIS, token, beat, false) {
+	String takeOver(Map<LeaseRow, ElectionKeys> rows, long serverTimeline, UUID token, long beat) {
+		List<LeaseRow> observed = List.copyOf(rows.keySet());
+		return this.texts.add(() -> new Program.Raising(this.timeoutMillis / 2, token, beat, false) {
 
-			private boolean seenFree;
+			private final Set<LeaseRow> seenFree = new LinkedHashSet<>();
 
 			@Override
 			int goOn(int step, Backend backend) throws SqlError {
 				if (step == 3) {
 					Snapshot seen = backend.snapshot();
-					ElectionRow row = seen.elections().get(observed.election());
-					this.seenFree = isRaised() && row != null && isAsObserved(row, observed)
-							&& seen.node(row.owner()) == null && backend.server().timeline() == serverTimeline;
+					observed.stream().filter((row) -> isFree(seen, row, backend)).forEach(this.seenFree::add);
 					return 4;
 				}
-				ElectionRow row = elections(backend).row(observed.election());
-				if (!this.seenFree || row == null
-						|| !elections(backend).tryLock(backend, observed.election(), RowLock.UPDATE)
-						|| !isAsObserved(row, observed)) {
-					return finish(Rows.of("term", null, "timeline", null, "other", null));
+				Rows answer = new Rows();
+				for (LeaseRow row : observed) {
+					boolean taken = this.seenFree.contains(row) && take(row, backend);
+					answer.add("election", row.election(), "term", taken ? backend.transactionId() : null, "timeline",
+							taken ? backend.server().timeline() : null, "other", null);
 				}
-				long timeline = backend.server().timeline();
-				long term = backend.transactionId();
-				elections(backend).write(backend, observed.election(), row.taken(term, timeline, token));
+				return finish(answer);
+			}
+
+			private boolean isFree(Snapshot seen, LeaseRow row, Backend backend) {
+				ElectionRow present = seen.elections().get(row.election());
+				return isRaised() && present != null && isAsObserved(present, row) && seen.node(present.owner()) == null
+						&& backend.server().timeline() == serverTimeline;
+			}
+
+			private boolean take(LeaseRow row, Backend backend) throws SqlError {
+				ElectionRow present = elections(backend).row(row.election());
+				if (present == null || !elections(backend).tryLock(backend, row.election(), RowLock.UPDATE)
+						|| !isAsObserved(present, row)) {
+					return false;
+				}
+				elections(backend).write(backend, row.election(),
+						present.taken(backend.transactionId(), backend.server().timeline(), token));
 				backend.write();
-				return finish(Rows.of("term", term, "timeline", timeline, "other", null));
+				return true;
 			}
 
 		});
@@ -236,15 +299,15 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 	private boolean isAsObserved(ElectionRow row, LeaseRow observed) {
 		return ((row.term() == observed.term() && row.timeline() == observed.timeline())
-				|| is(Sentinel.TERM_NOT_COMPARED)) && Objects.equals(row.owner(), observed.owner());
+				|| is(Sentinel.TERM_NOT_COMPARED)) && (row.owner() == null || row.owner().equals(observed.owner()));
 	}
 
 	/**
 	 * No node uses the other store.
 	 */
 	@Override
-	String otherStore(ElectionKeys keys) {
-		return query((backend, program) -> Rows.of("pid", null));
+	String otherStore(Map<String, ElectionKeys> keys) {
+		return query((backend, program) -> new Rows());
 	}
 
 	/**
@@ -275,86 +338,88 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	}
 
 	@Override
-	String release(String election, Term term, UUID token, boolean clean) {
-		return this.texts.add(() -> new Program.Change<>(SimTable::elections, election) {
+	String release(Map<LeaseRow, Boolean> rows, UUID token) {
+		Map<LeaseRow, Boolean> led = new LinkedHashMap<>(rows);
+		return this.texts.add(() -> new Program(this.timeoutMillis / 2) {
+
+			private final Set<LeaseRow> seenLed = new LinkedHashSet<>();
 
 			@Override
-			boolean isWanted(ElectionRow row, Backend backend) {
-				return row.term() == term.transactionId() && row.timeline() == term.timeline()
+			int run(int step, Backend backend) throws SqlError {
+				if (step == 1) {
+					Snapshot seen = backend.snapshot();
+					led.keySet()
+						.stream()
+						.filter((row) -> isLed(seen.elections().get(row.election()), row))
+						.forEach(this.seenLed::add);
+					return 2;
+				}
+				Rows freed = new Rows();
+				for (LeaseRow row : this.seenLed) {
+					ElectionRow present = elections(backend).row(row.election());
+					if (present != null && elections(backend).tryLock(backend, row.election(), RowLock.UPDATE)
+							&& isLed(present, row)) {
+						boolean clean = led.get(row) || is(Sentinel.RELEASED_AS_CLEAN);
+						elections(backend).write(backend, row.election(),
+								present.freed(clean, backend.server().clock().trueTime()));
+						backend.write();
+						freed.add("election", row.election());
+					}
+				}
+				return finish(freed);
+			}
+
+			private boolean isLed(@Nullable ElectionRow row, LeaseRow observed) {
+				return row != null && row.term() == observed.term() && row.timeline() == observed.timeline()
 						&& token.equals(row.owner());
 			}
 
-			@Override
-			ElectionRow change(ElectionRow row, Backend backend) {
-				return row.freed(clean || is(Sentinel.RELEASED_AS_CLEAN), backend.server().clock().trueTime());
-			}
-
-			@Override
-			Rows outcome(boolean rowChanged, boolean rowHeld) {
-				return Rows.of("changed", rowChanged, "held", rowHeld);
-			}
-
 		});
 	}
 
 	@Override
-	String announce(String election) {
+	String announce(Collection<String> elections) {
+		List<String> released = List.copyOf(elections);
 		return query((backend, program) -> {
-			backend.notifyOnCommit(notice(election));
+			released.forEach((election) -> backend.notifyOnCommit(notice(election)));
 			return Rows.of("pg_notify", "");
-		});
-	}
-
-	@Override
-	String requestResignation(String election, UUID token, long term, String cause) {
-		return query((backend, program) -> {
-			CandidateRow part = upsert(backend, program, election, token);
-			if (part == null) {
-				return null;
-			}
-			backend.server()
-				.table()
-				.candidates()
-				.write(backend, CandidateRow.key(election, token),
-						new CandidateRow(election, token, part.profile(), term, (term != 0) ? cause : null));
-			return Rows.of("requested", true);
 		});
 	}
 
 	/**
 	 * Lock the row of a candidate that is to be inserted or changed.
-	 * @return its present version, or {@code null} if it is locked by another session
+	 * @return false if it is locked by another session
 	 */
-	private static @Nullable CandidateRow upsert(Backend backend, Program program, String election, UUID token)
-			throws SqlError {
-		SimRows<CandidateRow> rows = backend.server().table().candidates();
-		String key = CandidateRow.key(election, token);
-		if (!program.lock(backend, rows, key)) {
-			return null;
+	private static boolean upsert(Backend backend, Program program, String election, UUID token) throws SqlError {
+		boolean locked = program.lock(backend, backend.server().table().candidates(),
+				CandidateRow.key(election, token));
+		if (locked) {
+			backend.transactionId();
 		}
-		backend.transactionId();
-		CandidateRow present = rows.row(key);
-		return (present != null) ? present : new CandidateRow(election, token, null, 0, null);
+		return locked;
 	}
 
 	@Override
-	String register(UUID token, Map<String, NodeProfile> own) {
-		Map<String, NodeProfile> registered = new TreeMap<>(own);
+	String register(UUID token, Collection<String> elections, Map<String, Part> changed) {
+		List<String> all = List.copyOf(elections);
+		Map<String, Part> registered = new TreeMap<>(changed);
 		return query((backend, program) -> {
-			for (Map.Entry<String, NodeProfile> each : registered.entrySet()) {
-				CandidateRow part = upsert(backend, program, each.getKey(), token);
-				if (part == null) {
+			for (Map.Entry<String, Part> each : registered.entrySet()) {
+				if (!upsert(backend, program, each.getKey(), token)) {
 					return null;
 				}
+				Part part = each.getValue();
+				Request request = part.request();
 				backend.server()
 					.table()
 					.candidates()
 					.write(backend, CandidateRow.key(each.getKey(), token), new CandidateRow(each.getKey(), token,
-							Profiles.text(each.getValue()), part.resignTerm(), part.resignCause()));
+							part.candidate() ? Profiles.text(part.profile()) : null,
+							(request != null) ? request.term() : 0, (request != null) ? request.cause() : null));
 			}
 			backend.transactionId();
 			deleteOrphans(backend, token);
-			return deleteParts(backend, program, token, registered.keySet()) ? Rows.of("registered", true) : null;
+			return deleteParts(backend, program, token, all) ? Rows.of("registered", true) : null;
 		});
 	}
 
@@ -372,47 +437,8 @@ final class LeaseTablePrograms extends LeaseTableSql {
 	}
 
 	@Override
-	String candidates(Collection<String> elections) {
-		List<String> read = List.copyOf(elections);
-		return query((backend, program) -> {
-			Rows rows = new Rows();
-			backend.snapshot().candidates().values().stream().flatMap((part) -> {
-				NodeRow node = backend.snapshot().node(part.token());
-				return (node != null && part.profile() != null && read.contains(part.election()))
-						? Stream.of(Map.entry(node, part)) : Stream.empty();
-			})
-				.sorted(Comparator.comparing((entry) -> entry.getKey().node()))
-				.forEach((entry) -> rows.add("election", entry.getValue().election(), "token", entry.getValue().token(),
-						"node", entry.getKey().node(), "beat", entry.getKey().beat(), "profile",
-						entry.getValue().profile()));
-			return rows;
-		});
-	}
-
-	@Override
-	String leave(UUID token, long beat) {
-		return this.texts.add(() -> new Program.Change<>(SimTable::nodes, token.toString()) {
-
-			private @Nullable Boolean owns;
-
-			@Override
-			boolean isWanted(NodeRow row, Backend backend) {
-				if (this.owns == null) {
-					this.owns = backend.snapshot()
-						.elections()
-						.values()
-						.stream()
-						.anyMatch((entry) -> token.equals(entry.owner()));
-				}
-				return row.beat() <= beat && !this.owns;
-			}
-
-			@Override
-			@Nullable NodeRow change(NodeRow row, Backend backend) {
-				return null;
-			}
-
-		});
+	String listen() {
+		return LISTEN;
 	}
 
 	@Override
@@ -450,6 +476,82 @@ final class LeaseTablePrograms extends LeaseTableSql {
 
 	private boolean is(Sentinel other) {
 		return this.sentinel == other;
+	}
+
+	/**
+	 * A statement that deletes rows of sessions, unless they are locked.
+	 */
+	private abstract static class Deletion extends Program {
+
+		private final Map<UUID, Long> observed;
+
+		private final boolean marks;
+
+		private final List<UUID> deleted = new ArrayList<>();
+
+		private Snapshot seen;
+
+		/**
+		 * Create a new {@code Deletion} instance.
+		 * @param observed the beats of the sessions
+		 * @param marks whether to mark the elections that they own
+		 */
+		Deletion(long lockMillis, Map<UUID, Long> observed, boolean marks) {
+			super(lockMillis);
+			this.observed = new TreeMap<>(observed);
+			this.marks = marks;
+		}
+
+		@Override
+		int run(int step, Backend backend) throws SqlError {
+			if (step == 1) {
+				this.seen = backend.snapshot();
+				return 2;
+			}
+			if (step == 2) {
+				for (Map.Entry<UUID, Long> session : this.observed.entrySet()) {
+					delete(backend, session.getKey(), session.getValue());
+				}
+				return 3;
+			}
+			if (this.marks) {
+				for (String election : this.seen.elections().keySet()) {
+					mark(backend, election);
+				}
+			}
+			Rows rows = new Rows();
+			this.deleted.forEach((token) -> rows.add("token", token));
+			return finish(rows);
+		}
+
+		private void delete(Backend backend, UUID token, long beat) throws SqlError {
+			NodeRow row = this.seen.node(token);
+			String key = token.toString();
+			if (row != null && isWanted(this.seen, token, row.beat(), beat, backend) && nodes(backend).row(key) != null
+					&& nodes(backend).tryLock(backend, key, RowLock.UPDATE)
+					&& isWanted(this.seen, token, nodes(backend).row(key).beat(), beat, backend)) {
+				nodes(backend).write(backend, key, null);
+				backend.write();
+				this.deleted.add(token);
+			}
+		}
+
+		/**
+		 * Return whether to delete a row, as the statement sees it and as it is at
+		 * present.
+		 */
+		abstract boolean isWanted(Snapshot seen, UUID token, long beat, long observed, Backend backend);
+
+		private void mark(Backend backend, String election) throws SqlError {
+			UUID owner = this.seen.elections().get(election).owner();
+			ElectionRow row = elections(backend).row(election);
+			if (owner != null && this.deleted.contains(owner) && row != null
+					&& elections(backend).tryLock(backend, election, RowLock.UPDATE) && owner.equals(row.owner())) {
+				elections(backend).write(backend, election, row.expired());
+				backend.write();
+			}
+		}
+
 	}
 
 }

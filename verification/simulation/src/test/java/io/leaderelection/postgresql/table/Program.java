@@ -17,7 +17,6 @@
 package io.leaderelection.postgresql.table;
 
 import java.util.UUID;
-import java.util.function.Function;
 
 import io.leaderelection.simulation.server.Backend;
 import io.leaderelection.simulation.server.RowLock;
@@ -99,8 +98,8 @@ abstract class Program extends Statement<Rows> {
 	/**
 	 * A statement that reads or changes everything in one step.
 	 */
-	static Program of(Query query) {
-		return new Program(LeaseTablePrograms.SHORT_MILLIS) {
+	static Program of(long lockMillis, Query query) {
+		return new Program(lockMillis) {
 
 			@Override
 			int run(int step, Backend backend) throws SqlError {
@@ -150,10 +149,19 @@ abstract class Program extends Statement<Rows> {
 		@Override
 		final int run(int step, Backend backend) throws SqlError {
 			return switch (step) {
-				case 1 -> (this.beat != 0 && isRaisable(backend.snapshot().node(this.token))) ? 2 : 3;
+				case 1 -> {
+					begin(backend);
+					yield (this.beat != 0 && isRaisable(backend.snapshot().node(this.token))) ? 2 : 3;
+				}
 				case 2 -> isLocked(backend) ? raise(backend) : this.waits ? 2 : 3;
 				default -> goOn(step, backend);
 			};
+		}
+
+		/**
+		 * Called before anything else.
+		 */
+		void begin(Backend backend) {
 		}
 
 		private boolean isLocked(Backend backend) throws SqlError {
@@ -183,67 +191,6 @@ abstract class Program extends Statement<Rows> {
 		}
 
 		abstract int goOn(int step, Backend backend) throws SqlError;
-
-	}
-
-	/**
-	 * A statement that changes a row, unless it is locked.
-	 *
-	 * @param <R> the type of the row
-	 */
-	abstract static class Change<R> extends Program {
-
-		private final Function<SimTable, SimRows<R>> table;
-
-		private final String key;
-
-		private boolean held;
-
-		private boolean changed;
-
-		Change(Function<SimTable, SimRows<R>> table, String key) {
-			super(LeaseTablePrograms.SHORT_MILLIS);
-			this.table = table;
-			this.key = key;
-		}
-
-		@Override
-		final int run(int step, Backend backend) throws SqlError {
-			SimRows<R> rows = this.table.apply(table(backend));
-			if (step == 1) {
-				// As its snapshot shows it
-				R seen = rows.snapshot(backend).get(this.key);
-				this.held = seen != null && isWanted(seen, backend);
-				return 2;
-			}
-			R present = rows.row(this.key);
-			if (step == 2 && this.held && isPossible(backend) && present != null
-					&& rows.tryLock(backend, this.key, RowLock.UPDATE) && isWanted(present, backend)) {
-				rows.write(backend, this.key, change(present, backend));
-				backend.write();
-				this.changed = true;
-			}
-			return finish(outcome(this.changed, this.held));
-		}
-
-		/**
-		 * Return whether to change a row, as the statement sees it and as it is at
-		 * present.
-		 */
-		abstract boolean isWanted(R row, Backend backend);
-
-		boolean isPossible(Backend backend) {
-			return true;
-		}
-
-		/**
-		 * Return the new version, or {@code null} to delete the row.
-		 */
-		abstract @Nullable R change(R row, Backend backend);
-
-		Rows outcome(boolean rowChanged, boolean rowHeld) {
-			return Rows.of("changed", rowChanged);
-		}
 
 	}
 

@@ -33,9 +33,6 @@ import io.leaderelection.simulation.ObservedStore;
 import io.leaderelection.simulation.Sentinel;
 import io.leaderelection.simulation.SimulatedJdbc;
 import io.leaderelection.simulation.Texts;
-import io.leaderelection.simulation.server.Rows;
-import io.leaderelection.simulation.server.Statements;
-import io.leaderelection.simulation.server.Timeout;
 import org.slf4j.LoggerFactory;
 
 /**
@@ -75,11 +72,6 @@ public final class SimulatedLeaseTable {
 		this.sentinel = sentinel;
 		this.pooled = pooled;
 		this.texts.answer(LeaseTableShape.inspect(TABLE), (backend) -> Texts.tables());
-		this.texts.define(LeaseTableSql.listen(), (parameters, client) -> Statements.answer((backend) -> {
-			backend.listen(client::receive);
-			backend.set(Timeout.IDLE_SESSION, 30_000, false);
-			return Rows.of("timeout", "30000");
-		}));
 	}
 
 	/**
@@ -97,8 +89,8 @@ public final class SimulatedLeaseTable {
 				new LeaseTable.Node(process, "host", 1), TABLE, false, settings.lease(), platform) {
 
 			@Override
-			LeaseTableSql sql(Tables tables, ServerInspection server, long timeoutMillis) {
-				return new LeaseTablePrograms(server, timeoutMillis, SimulatedLeaseTable.this.sentinel,
+			LeaseTableSql sql(Tables tables, ServerInspection server, boolean direct, long timeoutMillis) {
+				return new LeaseTablePrograms(server, direct, timeoutMillis, SimulatedLeaseTable.this.sentinel,
 						SimulatedLeaseTable.this.texts);
 			}
 

@@ -97,10 +97,11 @@ class TableComparisonTests {
 		RealServer.SERVER.execute(LeaseTableShape.script(named.elections()));
 		SimulatedServer server = new SimulatedServer(new Random(random.nextLong()), ServerSettings.DEFAULTS);
 		ServerInspection inspection = inspection();
+		boolean direct = random.nextBoolean();
 		try (ComparedTable real = new ComparedTable(new RealServer(),
-				new LeaseTableSql(named, inspection, ComparedTable.TIMEOUT_MILLIS));
-				ComparedTable simulated = new ComparedTable(server,
-						new LeaseTablePrograms(inspection, ComparedTable.TIMEOUT_MILLIS, sentinel, server.texts()))) {
+				new LeaseTableSql(named, inspection, direct, ComparedTable.TIMEOUT_MILLIS), direct);
+				ComparedTable simulated = new ComparedTable(server, new LeaseTablePrograms(inspection, direct,
+						ComparedTable.TIMEOUT_MILLIS, sentinel, server.texts()), direct)) {
 			for (int count = 0; count < OPERATIONS; count++) {
 				TableOperation operation = course.next();
 				history.add(operation.toString());
@@ -132,7 +133,8 @@ class TableComparisonTests {
 			case TAKE_OVER -> answer.startsWith(ComparedTable.TAKEN);
 			case FENCE -> answer.contains("passed=true");
 			case LOCKERS -> answer.contains("pid=session");
-			case EXPIRE, RELEASE, LEAVE -> answer.contains("changed=true");
+			case EXPIRE, LEAVE -> answer.contains("token=");
+			case RELEASE -> answer.contains("election=");
 			default -> !answer.isEmpty() && !answer.startsWith(ComparedTable.ERROR);
 		};
 	}

@@ -43,6 +43,13 @@ public record ElectionRow(long term, long timeline, @Nullable UUID owner, boolea
 	}
 
 	/**
+	 * Return this row after the end of its owner.
+	 */
+	public ElectionRow expired() {
+		return new ElectionRow(this.term, this.timeline, this.owner, true, this.uncleanAt);
+	}
+
+	/**
 	 * Return this row after a release.
 	 */
 	public ElectionRow freed(boolean newClean, long now) {
