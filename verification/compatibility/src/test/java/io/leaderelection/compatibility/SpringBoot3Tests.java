@@ -58,12 +58,6 @@ class SpringBoot3Tests {
 	private static final String NOT_IN_SAMPLE = "spring-(rabbit|kafka|jms|integration|orm)-|hibernate-|"
 			+ "leader-election-test-support-";
 
-	/**
-	 * Is in a module of its own with Spring Boot 4, which the library's tests do not
-	 * have.
-	 */
-	private static final String JPA = "org.springframework.boot.autoconfigure.orm.jpa.HibernateJpaAutoConfiguration";
-
 	private static final Pattern SUCCESSFUL = Pattern.compile("\\[ +(\\d+) tests successful");
 
 	private static final Duration LIMIT = Duration.ofMinutes(45);
@@ -116,13 +110,10 @@ class SpringBoot3Tests {
 			.collect(Collectors.joining(File.pathSeparator));
 		List<String> command = new ArrayList<>(List.of(jdk.java().toString(), "-XX:+EnableDynamicAgentLoading",
 				"-Dpostgresql.binaries.version=" + System.getProperty("postgresql.binaries.version"),
-				"-Dsuite.postgres=embedded", "-Dspring.autoconfigure.exclude=" + JPA, "-cp",
-				classPath + File.pathSeparator + libraries, "org.junit.platform.console.ConsoleLauncher", "execute",
-				"--disable-banner", "--disable-ansi-colors", "--details=tree", "--fail-if-no-tests",
-				"--scan-classpath=" + MODULE.resolve("test-classes")));
+				"-Dsuite.postgres=embedded", "-cp", classPath + File.pathSeparator + libraries,
+				"org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors",
+				"--details=tree", "--fail-if-no-tests", "--scan-classpath=" + MODULE.resolve("test-classes")));
 		options.forEach(command::add);
-		// Replaces the value of JPA
-		command.add("--exclude-methodname=.*#dataSourceWithoutAccessibleUrl");
 		if (!web) {
 			command.add("--exclude-tag=ring3");
 		}
