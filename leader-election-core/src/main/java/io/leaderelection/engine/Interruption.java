@@ -109,10 +109,9 @@ public final class Interruption implements Interrupter.Source {
 	}
 
 	/**
-	 * Let no interrupt begin from here on. Does not wait, so that {@link #end()} must
-	 * follow.
+	 * Let no interrupt begin from here on. Does not wait.
 	 */
-	public synchronized void leave() {
+	private synchronized void leave() {
 		if (this.thread == Thread.currentThread()) {
 			this.thread = null;
 		}

@@ -33,6 +33,13 @@ import org.jspecify.annotations.Nullable;
  */
 record LeaseRound(UUID token, long started, long reply, boolean renewed, long timeline, Map<String, LeaseRow> rows) {
 
+	/**
+	 * Return the row of an election, or that which would be inserted.
+	 */
+	LeaseRow rowOrMissing(String election) {
+		return this.rows.getOrDefault(election, LeaseRow.missing(election));
+	}
+
 	@Nullable LeaseRow row(String election) {
 		return this.rows.get(election);
 	}

@@ -58,6 +58,13 @@ record LeaseRow(String election, long term, long timeline, @Nullable UUID owner,
 		return new LeaseRow(election, 0, 0, null, true, null, null, null, null);
 	}
 
+	/**
+	 * Return who requests the end of the term, also by a pause, or {@code null}.
+	 */
+	@Nullable String requester() {
+		return (this.request != null) ? this.request : this.paused;
+	}
+
 	boolean isOwnedBy(UUID token) {
 		return token.equals(this.owner);
 	}

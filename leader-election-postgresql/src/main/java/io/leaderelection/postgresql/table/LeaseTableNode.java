@@ -180,7 +180,6 @@ final class LeaseTableNode {
 				started.start();
 				this.thread = started;
 			}
-			return true;
 		});
 		return await(new Wait(joining, Purpose.ROUND, this.platform.nanoTime(), 0));
 	}
@@ -249,7 +248,6 @@ final class LeaseTableNode {
 			this.sessions.stream().filter(which).forEach(this.woken::add);
 			this.waits.forEach(this::hurry);
 			this.wanted.signal();
-			return true;
 		});
 	}
 
@@ -326,6 +324,12 @@ final class LeaseTableNode {
 			if (this.sessions.contains(changing)) {
 				change.run();
 			}
+		});
+	}
+
+	private void locked(Runnable action) {
+		locked(() -> {
+			action.run();
 			return true;
 		});
 	}
@@ -527,7 +531,6 @@ final class LeaseTableNode {
 					&& wait.isAnsweredBy(round, failure));
 			this.used = this.platform.nanoTime();
 			this.changed.signalAll();
-			return true;
 		});
 	}
 

@@ -363,8 +363,7 @@ final class LeaseTableSession implements StoreSession {
 
 	private long untilAttempt(Duration longest) {
 		LeaseRound known = this.node.last();
-		long remaining = (known != null)
-				? this.node.remaining(known.rows().getOrDefault(this.key, LeaseRow.missing(this.key))) : 0;
+		long remaining = (known != null) ? this.node.remaining(known.rowOrMissing(this.key)) : 0;
 		long pause = this.retry;
 		return (remaining > 0) ? remaining : (pause > 0) ? pause : (this.foreign != null) ? longest.toNanos() : 0;
 	}
@@ -458,10 +457,10 @@ final class LeaseTableSession implements StoreSession {
 		if (held == null) {
 			throw new IllegalStateException("There is no term");
 		}
+		boolean unsure = mayHaveOthers();
 		// All nodes wait for the one before the grant
-		LeaseRound round = this.node.confirm(this,
-				(held.others() != null) ? Purpose.WHOLE_CONFIRMATION : Purpose.CONFIRMATION,
-				whole || held.others() != null);
+		LeaseRound round = this.node.confirm(this, unsure ? Purpose.WHOLE_CONFIRMATION : Purpose.CONFIRMATION,
+				whole || unsure);
 		check(round);
 		LeaseRow row = round.row(this.key);
 		if (row == null) {
@@ -476,15 +475,14 @@ final class LeaseTableSession implements StoreSession {
 		}
 		Taken present = this.taken;
 		String others = ((present != null) ? present : held).others();
-		return new Confirmation((others != null) ? "the " + others : null,
-				row.request() != null || row.paused() != null, null);
+		return new Confirmation((others != null) ? "the " + others : null, row.requester() != null, null);
 	}
 
 	@Override
 	public String requester() {
 		LeaseRound round = this.node.last();
 		LeaseRow row = (round != null) ? round.row(this.key) : null;
-		String requester = (row != null && row.request() == null) ? row.paused() : (row != null) ? row.request() : null;
+		String requester = (row != null) ? row.requester() : null;
 		return (requester != null) ? requester : "another node";
 	}
 

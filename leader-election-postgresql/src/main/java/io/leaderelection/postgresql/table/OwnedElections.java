@@ -115,7 +115,7 @@ final class OwnedElections {
 			}
 		}
 		sessions.forEach((election, session) -> {
-			LeaseRow row = round.rows().getOrDefault(election, LeaseRow.missing(election));
+			LeaseRow row = round.rowOrMissing(election);
 			if (acquiring.contains(session) && session.takes(row, round)) {
 				this.wanted.put(row, session);
 			}

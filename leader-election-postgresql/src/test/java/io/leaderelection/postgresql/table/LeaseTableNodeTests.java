@@ -44,6 +44,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.stubbing.Answer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -89,14 +90,8 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		AtomicInteger changes = new AtomicInteger();
 		TestNode owner = node("node-b");
 		TestNode node = node("node-a", (settings) -> connect(this.server.port(), settings), LEASE, (sql) -> {
-			willAnswer((call) -> {
-				changes.incrementAndGet();
-				return call.callRealMethod();
-			}).given(sql).expire(any(), anyLong());
-			willAnswer((call) -> {
-				changes.incrementAndGet();
-				return call.callRealMethod();
-			}).given(sql).takeOver(any(), anyLong(), any(), anyLong());
+			willAnswer(counting(changes)).given(sql).expire(any(), anyLong());
+			willAnswer(counting(changes)).given(sql).takeOver(any(), anyLong(), any(), anyLong());
 		});
 		List<StoreSession> sessions = new ArrayList<>();
 		for (int i = 0; i < 20; i++) {
@@ -148,10 +143,7 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 				win(faster);
 				return call.callRealMethod();
 			}).given(sql).expire(any(), anyLong());
-			willAnswer((call) -> {
-				searches.incrementAndGet();
-				return call.callRealMethod();
-			}).given(sql).lockers(any(), anyLong());
+			willAnswer(counting(searches)).given(sql).lockers(any(), anyLong());
 		});
 		StoreSession slower = node.open("other");
 		hold(slower);
@@ -605,6 +597,13 @@ class LeaseTableNodeTests extends LeaseTableFixture {
 		other.observe();
 		other.observe();
 		assertThat(owns).isFalse();
+	}
+
+	private static Answer<?> counting(AtomicInteger calls) {
+		return (call) -> {
+			calls.incrementAndGet();
+			return call.callRealMethod();
+		};
 	}
 
 	private static void assertFails(Future<?> task, String message) {
