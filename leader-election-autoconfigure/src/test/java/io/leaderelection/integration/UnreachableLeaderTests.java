@@ -112,7 +112,7 @@ class UnreachableLeaderTests {
 			.hasSize(2));
 		assertThat(CompletableFuture
 			.supplyAsync(() -> node.electors().all().stream().map(DefaultLeaderElector::status).toList()))
-			.succeedsWithin(Duration.ofSeconds(1));
+			.succeedsWithin(LIMIT);
 		// Drain timeout, grace, and a second
 		assertThat(node.elector().stop()).succeedsWithin(Duration.ofSeconds(4));
 		assertThat(work).isNotDone();
