@@ -210,6 +210,17 @@ class LeaseExpiryTests {
 		assertRemaining(row(8, 2, OTHER, session(1, LEASE_MILLIS)), LATER, LEASE);
 	}
 
+	/**
+	 * The new primary may not have its last term.
+	 */
+	@Test
+	void electionThatTheFirstRoundAfterAPromotionDoesNotReadIsForgotten() {
+		LeaseRow second = named("second", owned(8, OTHER, 1));
+		observe(START, 1, owned(7, OWNER, 1), second);
+		assertThat(observe(LATER, 2, second)).isTrue();
+		assertThat(observe(LATER + 1, 2, owned(6, OWNER, 1), second)).isFalse();
+	}
+
 	private void assertRemaining(LeaseRow row, long now, long expected) {
 		assertThat(this.expiry.remaining(row, now)).isEqualTo(expected);
 	}
