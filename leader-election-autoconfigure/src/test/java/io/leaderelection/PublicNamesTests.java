@@ -51,7 +51,7 @@ import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.observation.LeaderWorkObservationDocumentation;
 import io.leaderelection.schedule.DurableSchedule;
-import io.leaderelection.spread.SpreadStatus;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.micrometer.common.docs.KeyName;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;

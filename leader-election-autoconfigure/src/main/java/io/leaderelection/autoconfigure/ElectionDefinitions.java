@@ -28,6 +28,7 @@ import java.util.stream.IntStream;
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Election;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
+import io.leaderelection.autoconfigure.LeaderElectionProperties.Store;
 import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.NodeProfile;
@@ -67,6 +68,8 @@ final class ElectionDefinitions {
 
 	/** For waits that would keep a node from handing over, or from leading. */
 	private static final Duration LONGEST_WAIT = Duration.ofHours(24);
+
+	private static final Duration SHORTEST_SPREAD_HOLD = Duration.ofSeconds(10);
 
 	private static final Duration SHORTEST_HOLD = Duration.ofSeconds(1);
 
@@ -178,7 +181,7 @@ final class ElectionDefinitions {
 					+ ", so the application may exit before a hand-over is complete, which takes up to "
 					+ print(created.longestStop()));
 		}
-		checkMaxLed(properties.maxLed());
+		checkSpread(properties);
 		checkLockIds(properties, definitions);
 		checkUnreachableAfter(properties, definitions);
 		checkServices(properties.services());
@@ -197,7 +200,18 @@ final class ElectionDefinitions {
 		return IntStream.range(0, number).mapToObj((partition) -> name + "-" + partition).toList();
 	}
 
-	private static void checkMaxLed(@Nullable Integer maxLed) {
+	private static void checkSpread(LeaderElectionProperties properties) {
+		rejectIf(properties.spread() && properties.mode() == Mode.POSTGRESQL && properties.store() != Store.TABLE,
+				PREFIX + "spread", true,
+				"With the advisory lock, a node does not observe all others, nor whether they are alive.",
+				"Set " + PREFIX + "store=table and " + PREFIX + "initialize-schema=always, or remove the property.");
+		Duration hold = properties.spreadHold();
+		rejectIf(hold.compareTo(SHORTEST_SPREAD_HOLD) < 0 || hold.compareTo(LONGEST_WAIT) > 0, PREFIX + "spread-hold",
+				hold,
+				"A node is observed every few seconds, so a shorter time would not tell whether nodes still change.",
+				"Set a duration from " + print(SHORTEST_SPREAD_HOLD) + " to " + LONGEST_WAIT.toHours()
+						+ "h with its unit, for instance 10s.");
+		Integer maxLed = properties.maxLed();
 		rejectIf(maxLed != null && maxLed < 1, PREFIX + "max-led", maxLed,
 				"It is not positive, but a node that is a candidate must be allowed to lead.",
 				"Set at least 1, or remove it for no limit. To keep this node from leading, set " + PREFIX
@@ -363,8 +377,8 @@ final class ElectionDefinitions {
 			return new ElectionDefinition(new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease),
 					this.properties.fastTakeover(), drainTimeout(),
 					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys(),
-					new NodeProfile(NodeProfile.PROTOCOL, priority(), this.properties.metadata()), priorityHold()),
-					lockId(), termEpoch());
+					new NodeProfile(NodeProfile.PROTOCOL, priority(), capacity(), this.properties.metadata()),
+					priorityHold()), lockId(), termEpoch());
 		}
 
 		private Duration lease() {
@@ -437,6 +451,12 @@ final class ElectionDefinitions {
 					"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
 							+ "; a candidate with a higher number goes first.");
 			return priority;
+		}
+
+		private int capacity() {
+			Integer maxLed = this.properties.maxLed();
+			return !this.properties.spread() ? 0
+					: Math.min((maxLed != null) ? maxLed : NodeProfile.UNLIMITED, NodeProfile.UNLIMITED);
 		}
 
 		private Duration priorityHold() {

@@ -29,6 +29,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.LogContext;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.observation.MdcLogContext;
@@ -155,7 +156,7 @@ public final class LeaderElectionAutoConfiguration {
 	ElectionSpread electionSpread(DefaultLeaderElectors electors, LeaderElectionProperties properties) {
 		Integer maxLed = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
 		return new ElectionSpread(electors, new ElectionSpread.Settings(properties.spread(),
-				(maxLed != null) ? maxLed : ElectionSpread.Settings.UNLIMITED, properties.priorityHold()));
+				(maxLed != null) ? maxLed : NodeProfile.UNLIMITED, properties.spreadHold(), properties.priorityHold()));
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */

@@ -73,7 +73,9 @@ import org.springframework.util.Assert;
  * request, up to 64 times its value, until this node has led for that long. From 1s to
  * 24h.
  * @param spread Whether nodes hand over elections to others that lead at least two fewer,
- * one at a time and after priority-hold without a change. For several elections.
+ * after spread-hold without a change. For several elections with the table.
+ * @param spreadHold Time for which leaders and nodes must not have changed before
+ * elections are spread. From 10s to 24h.
  * @param maxLed Number of elections that this node leads at most, unless nobody else
  * leads them. At least 1. Unlimited unless set.
  * @param termEpoch Number from 0 to 15, the most significant part of every term. Raise it
@@ -109,10 +111,10 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue("auto") FastTakeover fastTakeover, @Nullable Duration drainTimeout,
 		@DefaultValue("true") boolean candidate, @DefaultValue("3") int standbys,
 		@DefaultValue Map<String, String> metadata, @DefaultValue("0") int priority,
-		@DefaultValue("1m") Duration priorityHold, @DefaultValue("false") boolean spread, @Nullable Integer maxLed,
-		@DefaultValue("0") int termEpoch, @DefaultValue("false") boolean failFast,
-		@DefaultValue("false") boolean allowSessionPooler, @DefaultValue("auto") Fencing fencing,
-		@DefaultValue Services services, @DefaultValue Health health,
+		@DefaultValue("1m") Duration priorityHold, @DefaultValue("false") boolean spread,
+		@DefaultValue("10s") Duration spreadHold, @Nullable Integer maxLed, @DefaultValue("0") int termEpoch,
+		@DefaultValue("false") boolean failFast, @DefaultValue("false") boolean allowSessionPooler,
+		@DefaultValue("auto") Fencing fencing, @DefaultValue Services services, @DefaultValue Health health,
 		@DefaultValue ResignWhenUnhealthy resignWhenUnhealthy, @DefaultValue Schedules schedules,
 		@DefaultValue Observation observation, @DefaultValue Mdc mdc, @DefaultValue Integration integration,
 		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections,

@@ -182,6 +182,9 @@ class ElectionDefinitionsTests {
 							elections.part-1.priority=3, partitions.part=2 | partitions.part | There is another election 'part-1'.
 							max-led=-1 | max-led | => candidate=false
 							max-led=0 | max-led | => candidate=false
+							spread=true | spread | With the advisory lock => leader-election.store=table; leader-election.initialize-schema=always
+							spread-hold=9s | spread-hold | whether nodes still change => from 10s to 24h
+							spread-hold=25h | spread-hold |
 							lock-id=255, elections.reports.lock-id=0xFF | elections.reports.lock-id | \
 							The election 'default' has the same lock
 							health.unreachable-after=1s | health.unreachable-after | only every 1s (election 'default')
@@ -231,7 +234,7 @@ class ElectionDefinitionsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "services.start-timeout=24h", "services.start-attempts=1",
-			"resign-when-unhealthy.after=24h", "resign-when-unhealthy.after=0", "max-led=1" })
+			"resign-when-unhealthy.after=24h", "resign-when-unhealthy.after=0", "max-led=1", "spread-hold=24h" })
 	void limitIsAccepted(String property) {
 		assertThat(definitions(property).all()).hasSize(1);
 	}

@@ -69,6 +69,7 @@ class RelaxedBindingTests {
 		ALL.put("leader-election.priority", "10");
 		ALL.put("leader-election.priority-hold", "3m");
 		ALL.put("leader-election.spread", "true");
+		ALL.put("leader-election.spread-hold", "12s");
 		ALL.put("leader-election.max-led", "4");
 		ALL.put("leader-election.term-epoch", "3");
 		ALL.put("leader-election.fail-fast", "true");

@@ -19,12 +19,14 @@ package io.leaderelection.engine;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 import io.leaderelection.ElectionEvent;
 import io.leaderelection.Leader;
@@ -33,6 +35,11 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.Spreading;
+import io.leaderelection.engine.ElectionStore.StandBack;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.View;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +47,9 @@ import org.jspecify.annotations.Nullable;
  * {@link LeaderElector} on an {@link Election}.
  */
 public final class DefaultLeaderElector implements LeaderElector {
+
+	/** So long that later calls extend it, and that it ends without them. */
+	private static final Duration SUSPENDED_FOR = Duration.ofSeconds(30);
 
 	private final Election election;
 
@@ -198,16 +208,22 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Suspend the candidacy for some time, so that a node that leads fewer elections can
-	 * win, or resume it. A node that leads, or has just won, goes on. Does not wait.
-	 * @param time for how long to suspend the candidacy, or zero to resume it
+	 * Let other candidates go first when this election is free, since this node leads
+	 * other elections. A node that leads, or has just won, goes on. With a store without
+	 * spread, {@link StandBack#UNLISTED} suspends the candidacy for some time, and is
+	 * repeated before its end. Does not wait.
+	 * @param standBack how
 	 */
-	public void suspendForSpread(Duration time) {
-		if (time.isZero()) {
-			this.election.resumeCandidacy(Suspension.SPREAD);
+	public void standBack(StandBack standBack) {
+		Spreading spreading = this.store.spreading();
+		if (spreading != null) {
+			spreading.standBack(standBack);
+		}
+		else if (standBack == StandBack.UNLISTED) {
+			this.election.suspendForSpread(SUSPENDED_FOR);
 		}
 		else {
-			this.election.suspendForSpread(time);
+			this.election.resumeCandidacy(Suspension.SPREAD);
 		}
 	}
 
@@ -308,12 +324,26 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	/**
 	 * Return the leader, which may be this node, and the candidates, as far as they are
-	 * known to this node.
-	 * @return the view, in memory
+	 * known to this node. With a store without spread, all candidates count as alive.
+	 * @return the sight, in memory, or {@code null} if there is none yet
 	 */
-	public StoreSession.View observed() {
+	public @Nullable Sight sight() {
+		Spreading spreading = this.store.spreading();
+		if (spreading != null) {
+			return spreading.sight();
+		}
 		ElectionState known = this.election.state();
-		return new StoreSession.View(this.election.leader(known), known.view().candidates(), null);
+		List<Candidate> candidates = known.view().candidates();
+		return new Sight(new View(this.election.leader(known), candidates, null),
+				candidates.stream().map(Candidate::session).collect(Collectors.toSet()), Duration.ZERO);
+	}
+
+	/**
+	 * Return the last transitions.
+	 * @return the transitions, the latest last
+	 */
+	public List<Transition> history() {
+		return this.election.state().history();
 	}
 
 	/**

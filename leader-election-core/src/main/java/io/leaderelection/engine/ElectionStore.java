@@ -17,6 +17,7 @@
 package io.leaderelection.engine;
 
 import java.time.Duration;
+import java.util.Set;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.StoreSession.View;
@@ -119,6 +120,62 @@ public interface ElectionStore {
 	 */
 	default TransactionFence fence() {
 		return TransactionFence.OPEN;
+	}
+
+	/**
+	 * Return how elections of this store spread over nodes.
+	 * @return {@code null} if they do not, since nodes do not observe each other
+	 */
+	default @Nullable Spreading spreading() {
+		return null;
+	}
+
+	/**
+	 * What a store contributes to elections that spread over nodes. Its methods may be
+	 * called by any thread, never block, and make no request.
+	 */
+	interface Spreading {
+
+		/**
+		 * Return what this node has last read.
+		 * @return the sight, or {@code null} if it has read nothing yet
+		 */
+		@Nullable Sight sight();
+
+		/**
+		 * Leave this election to other candidates when it is free, until this is called
+		 * again: for at most half a second after each term, and if there is another one.
+		 * @param standBack how
+		 */
+		void standBack(StandBack standBack);
+
+	}
+
+	/**
+	 * An election and its candidates as read at some time.
+	 *
+	 * @param view the leader and the candidates
+	 * @param alive the sessions of the candidates that have shown themselves within 5 s
+	 * before they were last read
+	 * @param age the time since the older of the two readings
+	 */
+	record Sight(View view, Set<String> alive, Duration age) {
+	}
+
+	/**
+	 * How a candidate treats an election that is free.
+	 */
+	enum StandBack {
+
+		/** It wins it as soon as it can. */
+		NOT,
+
+		/** It lets others go first. */
+		WHEN_FREE,
+
+		/** It lets others go first, and is not listed as a candidate. */
+		UNLISTED
+
 	}
 
 	/**

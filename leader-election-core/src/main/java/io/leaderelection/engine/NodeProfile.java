@@ -27,9 +27,11 @@ import java.util.stream.Collectors;
  * @param protocol the number of the protocol between nodes that it uses, or 0 if it
  * publishes none
  * @param priority its priority, from 0 to {@value #MAX_PRIORITY}
+ * @param capacity how many elections it leads at most of those that spread over nodes, or
+ * 0 if it does not take part in that
  * @param metadata values for the applications on other nodes, by name
  */
-public record NodeProfile(int protocol, int priority, Map<String, String> metadata) {
+public record NodeProfile(int protocol, int priority, int capacity, Map<String, String> metadata) {
 
 	/**
 	 * The protocol of this version: the keys and statements by which nodes elect one
@@ -38,6 +40,9 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 	 */
 	public static final int PROTOCOL = 3;
 
+	/** The capacity of a node without a limit. */
+	public static final int UNLIMITED = 1_000_000;
+
 	/** The highest priority. */
 	public static final int MAX_PRIORITY = 100;
 
@@ -45,13 +50,24 @@ public record NodeProfile(int protocol, int priority, Map<String, String> metada
 	public static final int MAX_METADATA_LENGTH = 128;
 
 	/** The profile of a node that publishes nothing. */
-	public static final NodeProfile UNKNOWN = new NodeProfile(0, 0, Map.of());
+	public static final NodeProfile UNKNOWN = new NodeProfile(0, 0, 0, Map.of());
 
 	/** The profile of a node without a priority and metadata. */
-	public static final NodeProfile DEFAULT = new NodeProfile(PROTOCOL, 0, Map.of());
+	public static final NodeProfile DEFAULT = new NodeProfile(PROTOCOL, 0, 0, Map.of());
 
 	public NodeProfile {
 		metadata = Collections.unmodifiableMap(new TreeMap<>(metadata));
+	}
+
+	/**
+	 * Create a new {@code NodeProfile} instance of a node that does not take part in
+	 * spread.
+	 * @param protocol the number of the protocol
+	 * @param priority the priority
+	 * @param metadata the metadata
+	 */
+	public NodeProfile(int protocol, int priority, Map<String, String> metadata) {
+		this(protocol, priority, 0, metadata);
 	}
 
 	/**

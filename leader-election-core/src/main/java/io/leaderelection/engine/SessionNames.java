@@ -17,8 +17,6 @@
 package io.leaderelection.engine;
 
 import java.nio.charset.StandardCharsets;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.zip.CRC32;
 
 /**
@@ -36,9 +34,6 @@ public final class SessionNames {
 
 	/** Of 32 bits with the digits 0 to 9 and a to z. */
 	private static final int HASH_LENGTH = 7;
-
-	/** What {@link #visibleId} adds to an id that it changes. */
-	private static final Pattern SHORTENED = Pattern.compile("~([0-9a-z]{" + HASH_LENGTH + "})(~|$)");
 
 	private final String prefix;
 
@@ -100,17 +95,6 @@ public final class SessionNames {
 	 */
 	public boolean isSame(String nodeId, String other) {
 		return nodeId.equals(other) || visibleId(nodeId).equals(visibleId(other));
-	}
-
-	/**
-	 * Return what identifies a node in all elections, in which other nodes may see
-	 * different ids of it.
-	 * @param nodeId the node id, in full or as other nodes see it
-	 * @return the hash of the whole id
-	 */
-	public static String key(String nodeId) {
-		Matcher shortened = SHORTENED.matcher(nodeId);
-		return shortened.find() ? shortened.group(1) : hash(nodeId);
 	}
 
 	private static String ascii(String text) {

@@ -17,22 +17,25 @@
 package io.leaderelection.spread;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
 
+import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
-import io.leaderelection.engine.SessionNames;
-import io.leaderelection.engine.StoreSession.Candidate;
-import io.leaderelection.engine.StoreSession.Holder;
-import io.leaderelection.engine.StoreSession.View;
-import io.leaderelection.spread.Overview.Observation;
+import io.leaderelection.engine.Transition;
 import io.leaderelection.spread.SpreadPolicy.Decision;
-import io.leaderelection.spread.SpreadPolicy.HandOver;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -45,8 +48,16 @@ public final class ElectionSpread {
 
 	private static final Log logger = LogFactory.getLog(ElectionSpread.class);
 
-	/** So long that the next comparisons extend it, and that it ends without them. */
-	private static final Duration SUSPENDED_FOR = Duration.ofSeconds(30);
+	/** Nothing is decided by what is older: another node may have read it long before. */
+	static final Duration OLDEST = Duration.ofSeconds(5);
+
+	/** The interval of comparisons while hand-overs begin and end. */
+	private static final long HANDING_OVER = TimeUnit.MILLISECONDS.toNanos(200);
+
+	/** After how many times the hold to log why elections are not spread. */
+	private static final int HOLDS_UNTIL_LOGGED = 6;
+
+	private static final Pattern OTHER_CAUSES = Pattern.compile("^spread$|^max-led$|\\(priority\\)$");
 
 	private final DefaultLeaderElectors electors;
 
@@ -56,6 +67,9 @@ public final class ElectionSpread {
 		.newSingleThreadScheduledExecutor((task) -> Platform.SYSTEM.newThread("spread", task));
 
 	private volatile @Nullable SpreadStatus status;
+
+	/** Since when the status has been the same, until that is logged. */
+	private @Nullable Long unloggedSince;
 
 	private boolean failing;
 
@@ -81,10 +95,16 @@ public final class ElectionSpread {
 	 * Start to compare, if elections are to be spread or limited.
 	 */
 	public void start() {
-		if (this.settings.enabled() || this.settings.maxLed() < Settings.UNLIMITED) {
-			SpreadPolicy policy = policy();
+		if (this.settings.enabled() || this.settings.maxLed() < NodeProfile.UNLIMITED) {
+			Duration longestDrain = this.electors.all()
+				.stream()
+				.map(DefaultLeaderElector::drainTimeout)
+				.max(Duration::compareTo)
+				.orElseThrow();
+			SpreadPolicy policy = new SpreadPolicy(this.electors.getDefault().getNodeId(), this.settings, longestDrain,
+					System.nanoTime());
 			compare(policy);
-			this.executor.scheduleWithFixedDelay(() -> compare(policy), 1, 1, TimeUnit.SECONDS);
+			this.executor.scheduleWithFixedDelay(() -> run(policy), 1, 1, TimeUnit.SECONDS);
 		}
 	}
 
@@ -95,36 +115,53 @@ public final class ElectionSpread {
 		this.executor.shutdownNow();
 	}
 
-	private SpreadPolicy policy() {
-		Duration longestDrain = this.electors.all()
-			.stream()
-			.map(DefaultLeaderElector::drainTimeout)
-			.max(Duration::compareTo)
-			.orElseThrow();
-		return new SpreadPolicy(SessionNames.key(this.electors.getDefault().getNodeId()), this.settings, longestDrain,
-				System.nanoTime());
+	private void run(SpreadPolicy policy) {
+		compare(policy);
+		while (policy.isHandingOver() && !this.executor.isShutdown()) {
+			LockSupport.parkNanos(HANDING_OVER);
+			compare(policy);
+		}
 	}
 
 	private void compare(SpreadPolicy policy) {
 		try {
-			Map<String, Observation> seen = new HashMap<>();
-			this.electors.all().forEach((elector) -> seen.put(elector.getElection(), observe(elector.observed())));
-			Overview overview = new Overview(seen);
-			Decision decision = policy.decide(System.nanoTime(), overview);
-			this.status = decision.status();
-			this.electors.all()
-				.forEach((elector) -> elector.suspendForSpread(
-						decision.suspended().contains(elector.getElection()) ? SUSPENDED_FOR : Duration.ZERO));
-			HandOver handOver = decision.handOver();
-			if (handOver != null) {
-				this.electors.get(handOver.election())
-					.requestResignation(overview.terms().get(handOver.election()), handOver.cause());
+			Map<String, Sight> seen = new HashMap<>();
+			for (DefaultLeaderElector elector : this.electors.all()) {
+				Sight sight = elector.sight();
+				if (sight == null || sight.age().compareTo(OLDEST) > 0) {
+					publish(new SpreadStatus(0, this.electors.all().size(), "nothing was read within 5s"));
+					return;
+				}
+				seen.put(elector.getElection(), sight);
 			}
+			Overview overview = new Overview(seen);
+			Decision decision = policy.decide(System.nanoTime(), overview, this.settings.enabled() && isRefusing());
+			publish(decision.status());
+			decision.standBacks().forEach((election, how) -> this.electors.get(election).standBack(how));
+			decision.handOvers()
+				.forEach((election, cause) -> this.electors.get(election)
+					.requestResignation(overview.terms().get(election), cause));
 			this.failing = false;
 		}
 		catch (Throwable ex) {
 			// The next comparison is a new attempt
 			warnOnce(ex);
+		}
+	}
+
+	private void publish(SpreadStatus next) {
+		SpreadStatus last = this.status;
+		this.status = next;
+		long now = System.nanoTime();
+		if (last == null || !Objects.equals(last.waiting(), next.waiting())) {
+			this.unloggedSince = now;
+		}
+		Long since = this.unloggedSince;
+		if (next.waiting() != null && since != null
+				&& now - since >= this.settings.hold().multipliedBy(HOLDS_UNTIL_LOGGED).toNanos()) {
+			logger.info("Elections are not spread evenly: " + next.waiting() + " (node '"
+					+ this.electors.getDefault().getNodeId() + "')");
+			this.unloggedSince = null;
 		}
 	}
 
@@ -140,28 +177,47 @@ public final class ElectionSpread {
 		}
 	}
 
-	private static Observation observe(View view) {
-		Map<String, Integer> candidates = new HashMap<>();
-		for (Candidate candidate : view.candidates()) {
-			candidates.put(SessionNames.key(candidate.nodeId()), candidate.profile().priority());
-		}
-		Holder leader = view.leader();
-		return (leader != null) ? new Observation(SessionNames.key(leader.nodeId()), leader.term(), candidates)
-				: new Observation(null, null, candidates);
+	/**
+	 * Return whether this node has lately handed an election over for another reason than
+	 * the number of its elections: an operator, its health, or services that do not
+	 * start. The time doubles with each of the last times.
+	 */
+	private boolean isRefusing() {
+		List<Instant> refusals = this.electors.all()
+			.stream()
+			.flatMap((elector) -> elector.history().stream())
+			.filter((transition) -> transition.reason() == Reason.RESIGNED
+					&& !OTHER_CAUSES.matcher(String.valueOf(transition.cause())).find())
+			.map(Transition::time)
+			.sorted()
+			.toList();
+		int last = refusals.size() - 1;
+		return last >= 0 && Instant.now()
+			.isBefore(refusals.get(last).plus(this.settings.refusal().multipliedBy(1L << Math.min(last, 6))));
 	}
 
 	/**
 	 * How elections are spread.
 	 *
-	 * @param enabled whether a node hands over an election if another candidate leads at
-	 * least two fewer
+	 * @param enabled whether this node hands over elections to others that lead fewer
 	 * @param maxLed how many elections this node leads at most, unless nobody else does
-	 * @param hold how long no leader must have changed before an election is handed over
+	 * @param hold how long leaders and nodes must not have changed before elections move
+	 * @param refusal how long what was taken from this node does not move back to it
 	 */
-	public record Settings(boolean enabled, int maxLed, Duration hold) {
+	public record Settings(boolean enabled, int maxLed, Duration hold, Duration refusal) {
 
-		/** No limit. */
-		public static final int UNLIMITED = Integer.MAX_VALUE;
+	}
+
+	/**
+	 * How the elections of an application are spread over its nodes, as far as known to
+	 * one node.
+	 *
+	 * @param led how many elections this node leads
+	 * @param share how many elections a node leads at most when they are spread evenly
+	 * @param waiting why they are not spread evenly at present, or {@code null} if they
+	 * are or if none can move
+	 */
+	public record SpreadStatus(int led, int share, @Nullable String waiting) {
 
 	}
 

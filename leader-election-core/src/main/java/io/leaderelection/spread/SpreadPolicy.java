@@ -18,84 +18,91 @@ package io.leaderelection.spread;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionStore.StandBack;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.leaderelection.spread.Overview.Move;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which election a node hands over, and which it leaves to others. No node asks
- * another one: all observe the same leaders and candidates, find the same move, and do
- * their part of it.
+ * Decides which elections a node hands over, and which it leaves to others. No node asks
+ * another one: all observe the same leaders and candidates, and find the same plan.
  * <p>
- * A period begins when neither a term nor the move has changed for some time. In it,
- * nodes that lead more than the receiver suspend their candidacy in the election of the
- * move. Its leader resigns when it no longer observes them as candidates. The next term
- * ends the period for all nodes. A period without a change is followed by a pause and
- * another period, both twice as long as before. Periods of nodes that have observed the
- * last change at different times overlap in this way. Not final, since seeded mistakes
- * extend it. Confined to one thread.
+ * When nothing has changed for the hold, each node makes a plan and keeps it for a
+ * period, or until nodes have changed. In it, the candidates of an election that is to
+ * move stand back, except for its receiver. Only the leader decides: it hands over when
+ * it observes that nobody else can win. A plan is over with its last move, or after a
+ * time. After one that has moved nothing, hold and period are twice as long, so that
+ * those of all nodes overlap. Not final, since seeded mistakes extend it. Confined to one
+ * thread.
  */
 class SpreadPolicy {
 
-	/**
-	 * The time within which nodes observe a change of the leader, act on it, and are
-	 * observed by the others: nodes that watch observe every 7.5 s, candidates every 1.5
-	 * s. What is observed later, such as other candidates by a node that does not lead,
-	 * delays a move.
-	 */
+	/** No node observes something later than another one by more. */
+	static final Duration SKEW = Duration.ofSeconds(5);
+
+	/** The time within which hand-overs begin that need not wait for others. */
+	static final Duration MOVING = Duration.ofSeconds(10);
+
+	/** How many elections a node hands over at once. */
+	static final int BATCH = 16;
+
+	/** The least time between two hand-overs because of a limit. */
 	static final Duration SETTLING = Duration.ofSeconds(15);
 
-	/**
-	 * The time within which a candidate wins an election without a leader: it tries to
-	 * every 0.8 s, or waits for the lock.
-	 */
-	static final Duration WINNING = Duration.ofSeconds(3);
-
 	private static final int MOST_DOUBLINGS = 6;
+
+	private static final int MOST_HOLDS = 6;
 
 	private final String node;
 
 	private final ElectionSpread.Settings settings;
 
-	/** The last part of a period, in which no hand-over begins. */
-	private final long lastPart;
+	private final Duration drainTimeout;
 
-	private final Map<String, Long> leaderless = new HashMap<>();
+	/** The last known terms, and when they have changed. */
+	private final Map<String, Term> terms = new HashMap<>();
 
-	private @Nullable Known known;
+	private final Map<String, Long> changed = new HashMap<>();
 
-	/** When that has last changed. */
+	/** Since when the sessions of nodes have shown themselves without a gap. */
+	private final Map<String, Long> alive = new HashMap<>();
+
+	/** When a node that counted has left, or a plan was over. */
 	private long since;
 
-	private Set<String> suspended = Set.of();
+	/** When nothing had changed for the hold. */
+	private long calm;
+
+	private @Nullable Plan plan;
+
+	/** How many plans have moved nothing in a row. */
+	private int failures;
+
+	/** What this node hands over, and since when. */
+	private final Map<String, Long> begun = new HashMap<>();
 
 	/** When this node was last within its limit, or resigned since it was not. */
 	private long limited;
 
-	/** The term that this node has resigned from last since it was above its limit. */
-	private @Nullable Term limitedTerm;
-
-	private int ledAtLimit;
+	private int ledAtLimit = Integer.MAX_VALUE;
 
 	private int limitDoublings;
-
-	private @Nullable Move resigned;
-
-	/**
-	 * The number of the first period in which this node may resign: a later one with each
-	 * resignation, until one has helped.
-	 */
-	private int firstPeriod;
 
 	SpreadPolicy(String node, ElectionSpread.Settings settings, Duration drainTimeout, long now) {
 		this.node = node;
 		this.settings = settings;
-		this.lastPart = drainTimeout.plus(SETTLING).toNanos();
+		this.drainTimeout = drainTimeout;
 		this.since = now;
+		this.calm = now;
 		this.limited = now;
 	}
 
@@ -103,184 +110,227 @@ class SpreadPolicy {
 	 * Decide what this node does now.
 	 * @param now the time in nanoseconds
 	 * @param seen what this node observes now
+	 * @param refuses whether this node is to receive nothing
 	 */
-	Decision decide(long now, Overview seen) {
-		Move move = (this.settings.enabled() && seen.unknown() == null) ? move(seen) : null;
-		observe(now, seen, move);
-		int period = period(now - this.since);
-		this.suspended = suspended(now, seen, (period >= 0) ? move : null);
-		SpreadStatus status = new SpreadStatus(seen.led(this.node), seen.share(), waiting(now, seen, move, period));
-		String election = aboveLimit(now, seen);
-		HandOver handOver = (election != null) ? new HandOver(election, "max-led") : null;
-		if (handOver == null && move != null && isEarly(now, period) && isToResign(seen, move, period)) {
-			this.resigned = move;
-			this.firstPeriod = Math.min(period, MOST_DOUBLINGS) + 1;
-			handOver = new HandOver(move.election(), "spread");
+	Decision decide(long now, Overview seen, boolean refuses) {
+		observe(now, seen);
+		endPlan(now);
+		Set<String> counted = new HashSet<>(seen.alive());
+		counted.removeIf((present) -> isNew(now, this.alive.get(seen.session(present))));
+		boolean due = this.settings.enabled() && isDue(now) && this.begun.isEmpty();
+		if (due && (this.plan == null || (!this.plan.calm() && this.calm == now))) {
+			this.plan = plan(now, seen, counted);
 		}
-		return new Decision(this.suspended, handOver, status);
+		Map<String, StandBack> standBacks = new TreeMap<>();
+		seen.elections().forEach((election) -> standBacks.put(election, standBack(seen, election, refuses)));
+		Map<String, String> handOvers = new TreeMap<>();
+		begin(now, seen).forEach((election) -> handOvers.put(election, "spread"));
+		String removed = aboveLimit(now, seen);
+		if (removed != null) {
+			handOvers.put(removed, "max-led");
+		}
+		handOvers.keySet().forEach((election) -> this.begun.put(election, now));
+		return new Decision(standBacks, handOvers,
+				new SpreadStatus(seen.led(this.node), seen.share(seen.alive().size()), waiting(seen, counted)));
 	}
 
 	/**
-	 * Without a known leader, an election neither moves nor counts as changed: the store
-	 * may only be unreachable from this node.
+	 * Return whether this node hands elections over, so that the next ones may be due.
 	 */
-	private void observe(long now, Overview seen, @Nullable Move move) {
-		this.leaderless.keySet().removeAll(seen.leaders().keySet());
-		seen.elections()
+	boolean isHandingOver() {
+		return !this.begun.isEmpty();
+	}
+
+	/**
+	 * Note what has changed. While an election has no known leader, it goes on to change.
+	 */
+	private void observe(long now, Overview seen) {
+		for (String election : seen.elections()) {
+			Term term = seen.terms().get(election);
+			if (term == null) {
+				this.changed.put(election, now);
+			}
+			else if (!term.equals(this.terms.put(election, term))) {
+				this.changed.put(election, now);
+				boolean planned = this.plan != null && this.plan.moves().containsKey(election);
+				this.failures = planned ? this.failures : 0;
+			}
+		}
+		// A resignation may also have been refused
+		this.begun.entrySet()
+			.removeIf((open) -> !this.node.equals(seen.leader(open.getKey()))
+					|| now - open.getValue() >= this.drainTimeout.plus(SKEW).toNanos());
+		List<String> present = seen.alive().stream().map(seen::session).toList();
+		boolean left = this.alive.entrySet()
 			.stream()
-			.filter((election) -> !seen.leaders().containsKey(election))
-			.forEach((election) -> this.leaderless.putIfAbsent(election, now));
-		if (seen.unknown() != null) {
+			.anyMatch((session) -> !present.contains(session.getKey()) && !isNew(now, session.getValue()));
+		this.since = left ? now : this.since;
+		if (left || !this.alive.keySet().containsAll(present)) {
+			this.failures = 0;
+			this.plan = (this.plan != null && this.plan.calm()) ? null : this.plan;
+		}
+		this.alive.keySet().retainAll(present);
+		present.forEach((session) -> this.alive.putIfAbsent(session, now));
+	}
+
+	private boolean isNew(long now, @Nullable Long at) {
+		return at != null && now - at < this.settings.hold().toNanos();
+	}
+
+	private boolean isOver(Move move) {
+		return !move.term().equals(this.terms.get(move.election()));
+	}
+
+	private void endPlan(long now) {
+		Plan present = this.plan;
+		if (present == null) {
 			return;
 		}
-		// A leader may be missed, a term is not: every later one differs from it
-		Known state = new Known(seen.terms(), move);
-		if (!state.equals(this.known)) {
-			this.known = state;
+		long over = present.moves().values().stream().filter(this::isOver).count();
+		if (over == present.moves().size() || now - present.end() >= SKEW.toNanos()) {
+			this.plan = null;
 			this.since = now;
-		}
-		if (move == null) {
-			this.firstPeriod = 0;
-		}
-		Move last = this.resigned;
-		String winner = (last != null) ? seen.leaders().get(last.election()) : null;
-		if (last != null && winner != null && !winner.equals(this.node) && period(now - this.since) >= 0) {
-			this.resigned = null;
-			this.firstPeriod = (seen.led(winner) <= last.receiverLed() + 1) ? 0 : this.firstPeriod;
+			this.failures = (over > 0) ? 0 : Math.min(this.failures + 1, MOST_DOUBLINGS);
 		}
 	}
 
 	/**
-	 * Return the elections in which this node suspends its candidacy. It does not resume
-	 * it as soon as an election has no leader, but when other candidates have had the
-	 * time to win: a limit must not prevent a leader, and neither must a move.
+	 * Return whether nothing has changed for the hold, or something has again and again
+	 * for {@value #MOST_HOLDS} times that. It then does not count.
 	 */
-	private Set<String> suspended(long now, Overview seen, @Nullable Move move) {
-		Set<String> suspended = new TreeSet<>(this.suspended);
-		suspended.retainAll(this.leaderless.keySet());
-		if (seen.led(this.node) >= this.settings.maxLed()) {
-			suspended.addAll(seen.elections());
-		}
-		if (move != null && isToSuspend(seen, move)) {
-			suspended.add(move.election());
-		}
-		this.leaderless.forEach((election, since) -> {
-			if (!isToBeWon(now - since)) {
-				suspended.remove(election);
-			}
-		});
-		return suspended;
+	boolean isDue(long now) {
+		long hold = this.settings.hold().toNanos() << this.failures;
+		boolean changes = Stream.concat(this.changed.values().stream(), this.alive.values().stream())
+			.anyMatch((at) -> now - at < hold);
+		this.calm = changes ? this.calm : now;
+		return now - this.since >= hold && (!changes || now - this.calm >= MOST_HOLDS * hold);
 	}
 
-	boolean isToBeWon(long leaderless) {
-		return leaderless < WINNING.toNanos();
+	private @Nullable Plan plan(long now, Overview seen, Set<String> counted) {
+		Map<String, Move> moves = moves(now, seen, counted);
+		Map<String, Integer> given = new HashMap<>();
+		moves.values().forEach((move) -> given.merge(move.from(), 1, Integer::sum));
+		int most = given.values().stream().max(Integer::compare).orElse(0);
+		Duration time = MOVING.plus(this.drainTimeout.multipliedBy((most + BATCH - 1) / BATCH))
+			.multipliedBy(1L << this.failures);
+		return moves.isEmpty() ? null : new Plan(now, now + time.toNanos(), this.calm == now, moves);
+	}
+
+	Map<String, Move> moves(long now, Overview seen, Set<String> counted) {
+		return seen.plan((election) -> !isNew(now, this.changed.get(election)), counted, Integer.MAX_VALUE);
 	}
 
 	/**
-	 * Return the election to hand over because of the limit, if it is time: after the
-	 * last hand-over, and when other nodes have reached their own limit meanwhile. The
-	 * time doubles while this does not help.
+	 * Return the elections of this node to hand over, when all nodes have the plan.
+	 */
+	private Set<String> begin(long now, Overview seen) {
+		Plan present = this.plan;
+		Set<String> open = new HashSet<>(this.begun.keySet());
+		Set<String> ready = new TreeSet<>();
+		if (present != null && now - present.start() >= SKEW.toNanos()
+				&& present.end() - now >= this.drainTimeout.toNanos()) {
+			present.moves().forEach((election, move) -> {
+				if (move.from().equals(this.node) && !isOver(move) && open.size() < BATCH && !open.contains(election)
+						&& isReady(seen, move, open)) {
+					open.add(election);
+					ready.add(election);
+				}
+			});
+		}
+		return ready;
+	}
+
+	boolean isReady(Overview seen, Move move, Set<String> open) {
+		return seen.isReady(move, open.size());
+	}
+
+	/**
+	 * Return how this node treats an election that it does not lead. Neither a move nor a
+	 * limit must prevent a leader.
+	 */
+	private StandBack standBack(Overview seen, String election, boolean refuses) {
+		Move move = (this.plan != null) ? this.plan.moves().get(election) : null;
+		if (this.node.equals(seen.leader(election))) {
+			return StandBack.NOT;
+		}
+		if (move != null && !isOver(move) && isToStandBack(move)) {
+			return StandBack.UNLISTED;
+		}
+		if (refuses || seen.led(this.node) >= this.settings.maxLed()) {
+			return seen.terms().containsKey(election) ? StandBack.UNLISTED : StandBack.WHEN_FREE;
+		}
+		return (this.settings.enabled() && seen.hasLighterRival(election, this.node)) ? StandBack.WHEN_FREE
+				: StandBack.NOT;
+	}
+
+	boolean isToStandBack(Move move) {
+		return !move.to().equals(this.node);
+	}
+
+	/**
+	 * Return an election to hand over because of the limit, if it is time: after the last
+	 * hand-over, and when other nodes have reached their own limit meanwhile. The time
+	 * doubles while this does not help.
 	 */
 	private @Nullable String aboveLimit(long now, Overview seen) {
 		int led = seen.led(this.node);
 		if (led <= this.settings.maxLed()) {
 			this.limited = now;
 		}
-		Term term = this.limitedTerm;
-		// A resignation may also have been refused
-		boolean handsOver = term != null && seen.isLed(this.node, term) && now - this.limited < this.lastPart;
 		String election = seen.removable(this.node);
-		if (handsOver || election == null || now - this.limited < SETTLING.toNanos() << this.limitDoublings) {
+		if (election == null || !this.begun.isEmpty()
+				|| now - this.limited < SETTLING.toNanos() << this.limitDoublings) {
 			return null;
 		}
-		this.limitDoublings = (led >= this.ledAtLimit && this.limitedTerm != null)
-				? Math.min(this.limitDoublings + 1, MOST_DOUBLINGS) : 0;
+		this.limitDoublings = (led >= this.ledAtLimit) ? Math.min(this.limitDoublings + 1, MOST_DOUBLINGS) : 0;
 		this.ledAtLimit = led;
-		this.limitedTerm = seen.terms().get(election);
 		this.limited = now;
 		return election;
 	}
 
-	@Nullable Move move(Overview seen) {
-		return seen.move();
-	}
-
-	boolean isToSuspend(Overview seen, Move move) {
-		return !move.from().equals(this.node) && seen.led(this.node) > move.receiverLed();
-	}
-
-	boolean isToResign(Overview seen, Move move, int period) {
-		return move.from().equals(this.node) && period >= this.firstPeriod && seen.isReady(move);
-	}
-
-	/**
-	 * Return the number of the period at some time after the last change, or -1 between
-	 * two periods.
-	 */
-	int period(long calm) {
-		long pause = this.settings.hold().toNanos();
-		long length = this.lastPart + SETTLING.toNanos();
-		long remaining = calm;
-		for (int period = 0;; period++) {
-			int doublings = Math.min(period, MOST_DOUBLINGS);
-			remaining -= pause << doublings;
-			if (remaining < length << doublings) {
-				return (remaining >= 0) ? period : -1;
+	private @Nullable String waiting(Overview seen, Set<String> counted) {
+		for (String election : seen.elections()) {
+			if (!seen.terms().containsKey(election)) {
+				return "no leader of '" + election + "' is known";
 			}
-			remaining -= length << doublings;
-		}
-	}
-
-	/**
-	 * Return whether a hand-over that begins now ends within this period.
-	 */
-	private boolean isEarly(long now, int period) {
-		return period >= 0 && period == period(now - this.since + this.lastPart);
-	}
-
-	private @Nullable String waiting(long now, Overview seen, @Nullable Move move, int period) {
-		String unknown = seen.unknown();
-		if (unknown != null) {
-			return "no leader of '" + unknown + "' is known";
 		}
 		if (seen.led(this.node) > this.settings.maxLed()) {
 			return "this node leads more than max-led";
 		}
-		if (move == null) {
+		if (this.plan != null) {
+			return "'" + this.plan.moves().keySet().iterator().next() + "' is to be handed over";
+		}
+		if (!this.settings.enabled()) {
 			return null;
 		}
-		String election = "'" + move.election() + "' ";
-		if (period >= 0) {
-			return election + "is to be handed over";
+		if (seen.plan((election) -> true, seen.alive(), 1).isEmpty()) {
+			return seen.obstacle(counted);
 		}
-		return (now - this.since < this.settings.hold().toNanos())
-				? "leaders or nodes have changed within priority-hold"
-				: election + "has not moved, and is tried again later";
+		return (this.failures == 0) ? "leaders or nodes have changed within spread-hold"
+				: "the last moves were not possible, and are tried again later";
 	}
 
 	/**
 	 * What a node does.
 	 *
-	 * @param suspended the elections in which it suspends its candidacy, unless it leads
-	 * them
-	 * @param handOver what it hands over, or {@code null}
+	 * @param standBacks how it treats each election
+	 * @param handOvers the elections that it hands over, and why
 	 * @param status the status
 	 */
-	record Decision(Set<String> suspended, @Nullable HandOver handOver, SpreadStatus status) {
+	record Decision(Map<String, StandBack> standBacks, Map<String, String> handOvers, SpreadStatus status) {
 
 	}
 
 	/**
-	 * What a node hands over.
+	 * A plan.
 	 *
-	 * @param election the election
-	 * @param cause why
+	 * @param start when it was made
+	 * @param end when its last hand-over ends
+	 * @param calm whether nothing had changed. It then ends when nodes change, and
+	 * otherwise when nothing has changed
+	 * @param moves the moves by the name of the election
 	 */
-	record HandOver(String election, String cause) {
-
-	}
-
-	private record Known(Map<String, Term> terms, @Nullable Move move) {
+	private record Plan(long start, long end, boolean calm, Map<String, Move> moves) {
 
 	}
 

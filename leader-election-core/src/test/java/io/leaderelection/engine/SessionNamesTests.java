@@ -92,15 +92,4 @@ class SessionNamesTests {
 		assertThat(new SessionNames("e").visibleId(LONG_ID)).hasSize(45).contains("~").endsWith("-1234-abcd");
 	}
 
-	@Test
-	void keyIsTheSameInAllElections() {
-		String key = SessionNames.key(LONG_ID);
-		assertThat(SessionNames.key(new SessionNames("e").visibleId(LONG_ID))).isEqualTo(key);
-		assertThat(SessionNames.key(new SessionNames("an-election-with-a-long-name").visibleId(LONG_ID)))
-			.isEqualTo(key);
-		assertThat(SessionNames.key(this.names.visibleId("büro 1"))).isEqualTo(SessionNames.key("büro 1"))
-			.isNotEqualTo(SessionNames.key("büro 2"));
-		assertThat(SessionNames.key("web-1")).isNotEqualTo(SessionNames.key("web-2"));
-	}
-
 }

@@ -18,17 +18,25 @@ package io.leaderelection.spread;
 
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.StandBack;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.spread.ElectionSpread.Settings;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.leaderelection.spread.Overview.Move;
-import io.leaderelection.spread.Overview.Observation;
 import io.leaderelection.spread.SpreadPolicy.Decision;
-import io.leaderelection.spread.SpreadPolicy.HandOver;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -41,220 +49,268 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("ring1")
 class SpreadPolicyTests {
 
-	private static final Duration HOLD = Duration.ofMinutes(1);
+	private static final Duration HOLD = Duration.ofSeconds(10);
+
+	private static final Duration DRAIN = Duration.ofSeconds(20);
+
+	private static final int UNLIMITED = NodeProfile.UNLIMITED;
 
 	/** Of the nodes a, b and so on. */
-	private final Map<String, Integer> candidates = new LinkedHashMap<>();
+	private final Map<String, Candidate> candidates = new LinkedHashMap<>();
 
-	private final Map<String, Observation> elections = new HashMap<>();
+	private final Set<String> silent = new HashSet<>();
+
+	private final Map<String, Sight> elections = new HashMap<>();
 
 	private long now;
 
 	@Test
-	void moveIsFromTheLeaderOfTheMostElectionsTiesByName() {
-		assertThat(led(6, 6, 4, 0).move()).isEqualTo(new Move("e00", "a", 0));
-		assertThat(led(5, 7, 5).move()).isEqualTo(new Move("e05", "b", 5));
-		assertThat(led(4, 4, 5).move()).isNull();
+	void planMakesElectionsEvenWithTheFewestMoves() {
+		assertThat(numbers(plan(6, 6, 4, 0))).isEqualTo(Map.of("a to d", 2L, "b to d", 2L));
+		assertThat(numbers(plan(16, 0, 0, 0))).isEqualTo(Map.of("a to b", 4L, "a to c", 4L, "a to d", 4L));
+		assertThat(numbers(plan(5, 7, 5))).isEqualTo(Map.of("b to a", 1L));
+		assertThat(plan(4, 4, 5)).isEmpty();
 	}
 
 	@Test
-	void moveIsAmongNodesOfTheHighestPriority() {
-		this.candidates.put("a", 5);
-		assertThat(led(6, 0).move()).isNull();
-		this.candidates.put("c", 5);
-		assertThat(led(6, 0, 3).move()).isEqualTo(new Move("e00", "a", 3));
-		this.candidates.put("b", 10);
-		assertThat(led(6, 0, 3).move()).isNull();
+	void planIsAmongNodesOfTheHighestPriority() {
+		this.candidates.put("a", candidate("a", 5, UNLIMITED));
+		assertThat(plan(6, 0)).isEmpty();
+		this.candidates.put("c", candidate("c", 5, UNLIMITED));
+		assertThat(numbers(plan(6, 0, 3))).isEqualTo(Map.of("a to c", 1L));
+		this.candidates.put("b", candidate("b", 10, UNLIMITED));
+		assertThat(plan(6, 0, 3)).isEmpty();
 	}
 
 	@Test
-	void leaderResignsWhenOthersHaveSuspendedTheirCandidacy() {
-		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
-		Overview all = led(6, 5, 0);
-		assertThat(resigned(policy.decide(this.now, all))).isNull();
-		this.now += HOLD.toNanos();
-		assertThat(resigned(policy.decide(this.now, all))).isNull();
-		Decision decision = policy.decide(this.now, without("e00", "b"));
-		assertThat(decision).isEqualTo(new Decision(decision.suspended(), new HandOver("e00", "spread"),
-				new SpreadStatus(6, 4, "'e00' is to be handed over")));
-		assertThat(decision.suspended()).isEmpty();
-		assertThat(resigned(policy.decide(this.now, without("e00", "b")))).isNull();
+	void planHasNoMoveToNodeThatIsNotAliveOrTakesNoPartOrIsAtItsLimit() {
+		this.silent.add("session of b");
+		this.candidates.put("c", candidate("c", 0, 0));
+		this.candidates.put("d", candidate("d", 0, 2));
+		assertThat(numbers(plan(8, 0, 0, 1))).isEqualTo(Map.of("a to d", 1L));
+		this.candidates.put("a", candidate("a", 0, 0));
+		assertThat(plan(8, 0, 0, 1)).isEmpty();
 	}
 
 	@Test
-	void nodeThatLeadsMoreThanTheReceiverSuspendsItsCandidacy() {
-		SpreadPolicy policy = policy("b", true, Settings.UNLIMITED);
-		Overview all = led(6, 5, 0);
-		assertThat(policy.decide(this.now, all).suspended()).isEmpty();
-		this.now += HOLD.toNanos();
-		assertThat(policy.decide(this.now, all).suspended()).containsExactly("e00");
-		this.elections.put("e00", new Observation(null, null, this.candidates));
-		Overview released = new Overview(this.elections);
-		assertThat(policy.decide(this.now, released).suspended()).as("until others could win").containsExactly("e00");
-		assertThat(policy.decide(this.now + SpreadPolicy.WINNING.toNanos(), released).suspended()).isEmpty();
-		elect("e00", "c", 2);
-		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).isEmpty();
-		assertThat(policy("c", true, Settings.UNLIMITED).decide(this.now + HOLD.toNanos(), all).suspended()).isEmpty();
+	void leaderHandsOverWhenNobodyElseCanWin() {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		Overview all = led(3, 2, 1);
+		assertThat(decide(policy, all).handOvers()).isEmpty();
+		after(HOLD);
+		String moved = all.plan((election) -> true, Set.of("a", "b", "c"), 1).keySet().iterator().next();
+		assertThat(decide(policy, without(moved, "b")).handOvers()).as("others may have no plan yet").isEmpty();
+		after(SpreadPolicy.SKEW);
+		assertThat(decide(policy, all).handOvers()).as("'b' is a candidate").isEmpty();
+		Decision decision = decide(policy, without(moved, "b"));
+		assertThat(decision.handOvers()).isEqualTo(Map.of(moved, "spread"));
+		assertThat(decision.status()).isEqualTo(new SpreadStatus(3, 2, "'" + moved + "' is to be handed over"));
+		assertThat(decide(policy, without(moved, "b")).handOvers()).as("again").isEmpty();
+		elect(moved, "c", 2);
+		decision = decide(policy, new Overview(this.elections));
+		assertThat(decision.status()).isEqualTo(new SpreadStatus(2, 2, null));
 	}
 
 	@Test
-	void nothingMovesWhileLeaderIsUnknown() {
-		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
-		policy.decide(this.now, led(6, 0));
-		this.elections.put("e03", new Observation(null, null, this.candidates));
-		this.now += HOLD.toNanos();
-		Decision decision = policy.decide(this.now, new Overview(this.elections));
-		assertThat(resigned(decision)).isNull();
-		assertThat(decision.status().waiting()).isEqualTo("no leader of 'e03' is known");
-		elect("e03", "a", 1);
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e00");
+	void leaderHandsOverBesidesNodeThatTakesNoPartIfThatLeadsFewer() {
+		this.candidates.put("b", candidate("b", 0, 0));
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		decide(policy, led(9, 1, 0));
+		after(HOLD);
+		decide(policy, led(9, 1, 0));
+		after(SpreadPolicy.SKEW);
+		assertThat(decide(policy, led(9, 1, 0)).handOvers()).hasSize(3);
+		policy = policy("a", UNLIMITED);
+		decide(policy, led(6, 4, 0));
+		after(HOLD);
+		Decision decision = decide(policy, led(6, 4, 0));
+		assertThat(decision.handOvers()).isEmpty();
+		after(HOLD.plus(DRAIN).multipliedBy(2));
+		assertThat(decide(policy, led(6, 4, 0)).status().waiting())
+			.isEqualTo("the last moves were not possible, and are tried again later");
 	}
 
 	@Test
-	void statusSaysWhyElectionsAreNotSpread() {
-		SpreadPolicy policy = policy("b", true, Settings.UNLIMITED);
-		policy.decide(this.now, led(6, 5, 0));
-		Map<Long, String> waiting = new LinkedHashMap<>();
-		for (long second : new long[] { 59, 60, 109, 110, 230 }) {
-			Decision decision = policy.decide(TimeUnit.SECONDS.toNanos(second), led(6, 5, 0));
-			waiting.put(second, String.valueOf(decision.status().waiting()));
+	void otherCandidatesStandBackUntilTheTermHasEnded() {
+		SpreadPolicy policy = policy("b", UNLIMITED);
+		Overview all = led(3, 2, 1);
+		assertThat(decide(policy, all).standBacks()).doesNotContainValue(StandBack.UNLISTED);
+		after(HOLD);
+		Decision decision = decide(policy, all);
+		assertThat(decision.standBacks()).containsValue(StandBack.UNLISTED);
+		String moved = unlisted(decision).get(0);
+		this.elections.put(moved, sight(null));
+		assertThat(unlisted(decide(policy, new Overview(this.elections)))).as("until others could win")
+			.containsExactly(moved);
+		elect(moved, "c", 2);
+		assertThat(unlisted(decide(policy, new Overview(this.elections)))).isEmpty();
+	}
+
+	@Test
+	void receiverStandsBackFromNothingThatItReceives() {
+		SpreadPolicy policy = policy("c", UNLIMITED);
+		decide(policy, led(4, 2, 0));
+		after(HOLD);
+		assertThat(unlisted(decide(policy, led(4, 2, 0)))).isEmpty();
+		assertThat(unlisted(policy.decide(this.now, led(4, 2, 0), true))).as("refuses").hasSize(6);
+	}
+
+	@Test
+	void nodeStandsBackFromFreeElectionIfAnotherOneLeadsFewer() {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		assertThat(decide(policy, led(2, 1, 1)).standBacks()).containsOnlyKeys("e00", "e01", "e02", "e03")
+			.doesNotContainValue(StandBack.WHEN_FREE);
+		assertThat(decide(policy, led(2, 1, 0)).standBacks()).containsEntry("e00", StandBack.NOT)
+			.containsEntry("e02", StandBack.WHEN_FREE);
+	}
+
+	@Test
+	void nothingMovesUntilNodesAndLeadersHaveNotChangedForTheHold() {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		decide(policy, led(3, 0));
+		after(HOLD.minusSeconds(1));
+		elect("e02", "a", 2);
+		assertThat(decide(policy, new Overview(this.elections)).handOvers()).isEmpty();
+		after(HOLD.minusSeconds(1));
+		Decision decision = decide(policy, new Overview(this.elections));
+		assertThat(decision.handOvers()).isEmpty();
+		assertThat(decision.status().waiting()).isEqualTo("leaders or nodes have changed within spread-hold");
+		after(Duration.ofSeconds(1));
+		decide(policy, new Overview(this.elections));
+		after(SpreadPolicy.SKEW);
+		assertThat(decide(policy, new Overview(this.elections)).handOvers()).hasSize(1);
+		assertThat(decide(policy, led(4, 2, 0)).status().waiting()).as("a node has joined, which ends the plan")
+			.isEqualTo("leaders or nodes have changed within spread-hold");
+	}
+
+	@Test
+	void planIsMadeInSpiteOfAnElectionWithoutLeaderAfterLonger() {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		decide(policy, led(4, 0));
+		this.elections.put("e99", sight(null));
+		for (int holds = 1; holds < 6; holds++) {
+			after(HOLD);
+			Decision decision = decide(policy, new Overview(this.elections));
+			assertThat(decision.handOvers()).isEmpty();
+			assertThat(decision.status().waiting()).isEqualTo("no leader of 'e99' is known");
 		}
-		assertThat(waiting.values()).containsExactly("leaders or nodes have changed within priority-hold",
-				"'e00' is to be handed over", "'e00' is to be handed over",
-				"'e00' has not moved, and is tried again later", "'e00' is to be handed over");
+		after(HOLD);
+		decide(policy, new Overview(this.elections));
+		after(SpreadPolicy.SKEW);
+		assertThat(decide(policy, new Overview(this.elections)).handOvers()).hasSize(2);
 	}
 
 	@Test
-	void laterTermOfTheSameLeaderIsChange() {
-		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
-		policy.decide(this.now, led(6, 0));
-		this.now += HOLD.toNanos() / 2;
-		elect("e03", "a", 2);
-		policy.decide(this.now, new Overview(this.elections));
-		this.now += HOLD.toNanos() / 2;
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isNull();
-		this.now += HOLD.toNanos() / 2;
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e00");
+	void statusSaysWhyNothingMoves() {
+		this.candidates.put("c", candidate("c", 0, 0));
+		assertThat(waiting(3, 3, 0)).isEqualTo("node 'c' does not take part in spread");
+		this.candidates.put("c", candidate("c", 0, 1));
+		assertThat(waiting(3, 3, 1)).isEqualTo("node 'c' leads as many as its max-led");
+		this.candidates.put("c", candidate("c", 1, UNLIMITED));
+		assertThat(waiting(3, 3, 1)).isEqualTo("no election of node 'b' has another candidate of the same priority");
 	}
 
 	@Test
-	void nodeAtItsLimitLeavesElectionsUnlessTheyHaveNoLeader() {
-		SpreadPolicy policy = policy("a", false, 2);
-		assertThat(policy.decide(this.now, led(2, 2)).suspended()).contains("e02", "e03");
-		this.elections.put("e03", new Observation(null, null, Map.of()));
-		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).contains("e02", "e03");
-		this.now += SpreadPolicy.WINNING.toNanos();
-		assertThat(policy.decide(this.now, new Overview(this.elections)).suspended()).contains("e02")
-			.doesNotContain("e03");
-		assertThat(policy.decide(this.now, led(1, 3)).suspended()).isEmpty();
+	void nodeAtItsLimitStandsBackUnlessAnElectionHasNoLeader() {
+		SpreadPolicy policy = policy("a", 2);
+		assertThat(unlisted(decide(policy, led(2, 2)))).containsExactly("e02", "e03");
+		this.elections.put("e03", sight(null));
+		assertThat(decide(policy, new Overview(this.elections)).standBacks()).containsEntry("e02", StandBack.UNLISTED)
+			.containsEntry("e03", StandBack.WHEN_FREE);
 	}
 
 	@Test
 	void nodeAboveItsLimitHandsOverOneElectionAfterTheOther() {
-		SpreadPolicy policy = policy("a", false, 2);
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isNull();
-		this.now += SpreadPolicy.SETTLING.toNanos();
-		assertThat(policy.decide(this.now, led(4, 0)).handOver()).isEqualTo(new HandOver("e00", "max-led"));
-		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).as("while it hands over").isNull();
-		led(4, 0);
+		SpreadPolicy policy = policy("a", 2);
+		assertThat(decide(policy, led(4, 0)).handOvers()).isEmpty();
+		after(SpreadPolicy.SETTLING);
+		assertThat(policy("b", 2).decide(this.now, led(4, 0), false).handOvers()).isEmpty();
+		SpreadPolicy limited = new SpreadPolicy("a", new Settings(false, 2, HOLD, HOLD), DRAIN, this.now);
+		assertThat(decide(limited, led(4, 0)).status().waiting()).isEqualTo("this node leads more than max-led");
+		after(SpreadPolicy.SETTLING);
+		assertThat(decide(limited, led(4, 0)).handOvers()).isEqualTo(Map.of("e00", "max-led"));
+		after(SpreadPolicy.SETTLING);
+		assertThat(decide(limited, led(4, 0)).handOvers()).as("while it hands over").isEmpty();
 		elect("e00", "b", 5);
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isEqualTo("e01");
-		elect("e01", "b", 6);
-		this.now += SpreadPolicy.SETTLING.toNanos() * 2;
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).isNull();
-		this.now += SpreadPolicy.SETTLING.toNanos() / 2;
-		elect("e00", "a", 7);
-		assertThat(resigned(policy.decide(this.now, new Overview(this.elections)))).as("a moment later").isNull();
+		assertThat(decide(limited, new Overview(this.elections)).handOvers()).isEqualTo(Map.of("e01", "max-led"));
+		after(DRAIN.plus(SpreadPolicy.SKEW));
+		assertThat(decide(limited, new Overview(this.elections)).handOvers()).as("it was refused")
+			.isEqualTo(Map.of("e01", "max-led"));
+		after(DRAIN.plus(SpreadPolicy.SKEW));
+		assertThat(decide(limited, new Overview(this.elections)).handOvers()).as("the time doubles").isEmpty();
 	}
 
-	@Test
-	void nodeAboveItsLimitRepeatsWhatWasRefused() {
-		SpreadPolicy policy = policy("a", false, 2);
-		policy.decide(this.now, led(4, 0));
-		this.now += SpreadPolicy.SETTLING.toNanos();
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
-		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
-		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
-		this.now += SpreadPolicy.SETTLING.toNanos() * 4 - 1;
-		assertThat(policy.decide(this.now, led(4, 0)))
-			.isEqualTo(new Decision(Set.of("e00", "e01", "e02", "e03"), null,
-					new SpreadStatus(4, 2, "this node leads more than max-led")))
-			.as("the time doubles");
-		this.now += 1;
-		assertThat(resigned(policy.decide(this.now, led(4, 0)))).isEqualTo("e00");
-		this.now += SpreadPolicy.SETTLING.toNanos() * 8;
-		assertThat(resigned(policy.decide(this.now, led(3, 1)))).isEqualTo("e00");
-		this.now += SpreadPolicy.SETTLING.plusSeconds(20).toNanos();
-		assertThat(resigned(policy.decide(this.now, led(3, 1)))).as("it has helped").isEqualTo("e00");
+	private String waiting(int... numbers) {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		decide(policy, led(numbers));
+		after(HOLD);
+		return String.valueOf(decide(policy, led(numbers)).status().waiting());
 	}
 
-	@Test
-	void periodsAndThePausesBetweenThemDouble() {
-		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
-		Map<Long, Integer> periods = new LinkedHashMap<>();
-		for (long second : new long[] { 0, 60, 110, 230, 330, 570, 770 }) {
-			periods.put(second - 1, policy.period(TimeUnit.SECONDS.toNanos(second) - 1));
-			periods.put(second, policy.period(TimeUnit.SECONDS.toNanos(second)));
-		}
-		assertThat(periods.values()).containsExactly(-1, -1, -1, 0, 0, -1, -1, 1, 1, -1, -1, 2, 2, -1);
+	private Map<String, Move> plan(int... numbers) {
+		Overview overview = led(numbers);
+		return overview.plan((election) -> true, this.candidates.keySet(), Integer.MAX_VALUE);
 	}
 
-	@Test
-	void leaderResignsLaterUnlessTheLastResignationHasHelped() {
-		assertThat(resignedAfter("c")).as("a node won that should").isEqualTo("e01");
-		assertThat(resignedAfter("b")).as("another node won").isNull();
+	private static Map<String, Long> numbers(Map<String, Move> moves) {
+		return moves.values()
+			.stream()
+			.collect(Collectors.groupingBy((move) -> move.from() + " to " + move.to(), Collectors.counting()));
 	}
 
-	/**
-	 * Return what a leader hands over in the first period after it has handed over to a
-	 * node.
-	 */
-	private @Nullable String resignedAfter(String winner) {
-		SpreadPolicy policy = policy("a", true, Settings.UNLIMITED);
-		policy.decide(this.now, led(7, 4, 0));
-		this.now += HOLD.toNanos();
-		assertThat(resigned(policy.decide(this.now, without("e00", "b")))).isEqualTo("e00");
-		elect("e00", winner, 2);
-		policy.decide(this.now, new Overview(this.elections));
-		this.now += HOLD.toNanos();
-		return resigned(policy.decide(this.now, without("e01", "b")));
+	private static List<String> unlisted(Decision decision) {
+		return decision.standBacks()
+			.keySet()
+			.stream()
+			.filter((election) -> decision.standBacks().get(election) == StandBack.UNLISTED)
+			.sorted()
+			.toList();
 	}
 
-	private static @Nullable String resigned(Decision decision) {
-		HandOver handOver = decision.handOver();
-		return (handOver != null) ? handOver.election() : null;
+	private Decision decide(SpreadPolicy policy, Overview seen) {
+		return policy.decide(this.now, seen, false);
 	}
 
-	private SpreadPolicy policy(String node, boolean enabled, int maxLed) {
-		return new SpreadPolicy(node, new Settings(enabled, maxLed, HOLD), Duration.ofSeconds(20), this.now);
+	private void after(Duration time) {
+		this.now += time.toNanos();
+	}
+
+	private SpreadPolicy policy(String node, int maxLed) {
+		return new SpreadPolicy(node, new Settings(true, maxLed, HOLD, HOLD), DRAIN, this.now);
+	}
+
+	private static Candidate candidate(String node, int priority, int capacity) {
+		return new Candidate(node, "session of " + node,
+				new NodeProfile(NodeProfile.PROTOCOL, priority, capacity, Map.of()));
+	}
+
+	private Sight sight(@Nullable Holder leader) {
+		Set<String> alive = this.candidates.values().stream().map(Candidate::session).collect(Collectors.toSet());
+		alive.removeAll(this.silent);
+		return new Sight(new View(leader, List.copyOf(this.candidates.values()), null), alive, Duration.ZERO);
 	}
 
 	private Overview led(int... numbers) {
 		this.elections.clear();
 		this.candidates.keySet().removeIf((node) -> node.charAt(0) - 'a' >= numbers.length);
-		for (int i = 0; i < numbers.length; i++) {
-			String node = Character.toString('a' + i);
-			this.candidates.putIfAbsent(node, 0);
-			for (int j = 0; j < numbers[i]; j++) {
-				elect("e%02d".formatted(this.elections.size()), node, 1);
-			}
-		}
+		List<String> nodes = IntStream.range(0, numbers.length).mapToObj((i) -> Character.toString('a' + i)).toList();
+		nodes.forEach((node) -> this.candidates.putIfAbsent(node, candidate(node, 0, UNLIMITED)));
+		nodes.forEach((node) -> IntStream.range(0, numbers[nodes.indexOf(node)])
+			.forEach((next) -> elect("e%02d".formatted(this.elections.size()), node, 1)));
 		return new Overview(this.elections);
 	}
 
 	private void elect(String election, String leader, long term) {
-		this.elections.put(election, new Observation(leader,
-				new Term(0, 1, term * 100 + Integer.parseInt(election.substring(1))), this.candidates));
+		Term won = new Term(0, 1, term * 100 + Integer.parseInt(election.substring(1)));
+		this.elections.put(election,
+				sight(new Holder(leader, "session of " + leader, won, null, NodeProfile.UNKNOWN, null)));
 	}
 
 	private Overview without(String election, String candidate) {
-		Map<String, Integer> others = new HashMap<>(this.candidates);
-		others.remove(candidate);
-		Map<String, Observation> all = new HashMap<>(this.elections);
-		all.computeIfPresent(election, (name, known) -> new Observation(known.leader(), known.term(), others));
+		Map<String, Sight> all = new HashMap<>(this.elections);
+		all.computeIfPresent(election, (name, known) -> new Sight(new View(known.view().leader(),
+				known.view().candidates().stream().filter((other) -> !other.nodeId().equals(candidate)).toList(), null),
+				known.alive(), known.age()));
 		return new Overview(all);
 	}
 

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Profiles {
 
-	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (.*)", Pattern.DOTALL);
+	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (?:(\\d{1,9}) )?(.*)", Pattern.DOTALL);
 
 	/** The bits of a key below its prefix. */
 	public static final int BITS = 24;
@@ -107,7 +107,7 @@ public final class Profiles {
 	 * @return the text
 	 */
 	public static String text(NodeProfile profile) {
-		return profile.protocol() + " " + profile.priority() + " " + profile.metadataText();
+		return profile.protocol() + " " + profile.priority() + " " + profile.capacity() + " " + profile.metadataText();
 	}
 
 	/**
@@ -120,8 +120,13 @@ public final class Profiles {
 			return NodeProfile.UNKNOWN;
 		}
 		Matcher matcher = TEXT.matcher(text);
-		return matcher.matches() ? new NodeProfile(Integer.parseInt(matcher.group(1)),
-				Integer.parseInt(matcher.group(2)), metadata(matcher.group(3))) : NodeProfile.UNKNOWN;
+		if (!matcher.matches()) {
+			return NodeProfile.UNKNOWN;
+		}
+		// An earlier version has none
+		String capacity = matcher.group(3);
+		return new NodeProfile(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)),
+				(capacity != null) ? Integer.parseInt(capacity) : 0, metadata(matcher.group(4)));
 	}
 
 	private static Map<String, String> metadata(String text) {

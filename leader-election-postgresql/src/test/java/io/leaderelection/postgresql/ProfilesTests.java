@@ -65,14 +65,15 @@ class ProfilesTests {
 
 	@Test
 	void textIsAContractBetweenVersions() {
-		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("3 0 ");
-		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 url=http://10.0.0.7:8080\nzone=ä");
+		assertThat(Profiles.text(NodeProfile.DEFAULT)).isEqualTo("3 0 0 ");
+		assertThat(Profiles.text(PROFILE)).isEqualTo("1 10 0 url=http://10.0.0.7:8080\nzone=ä");
 	}
 
 	@Test
 	void profileIsReadFromItsText() {
 		assertThat(Profiles.ofText(Profiles.text(PROFILE))).isEqualTo(PROFILE);
-		assertThat(Profiles.ofText("1 0 ")).isEqualTo(new NodeProfile(1, 0, Map.of()));
+		assertThat(Profiles.ofText("1 0 4 ")).isEqualTo(new NodeProfile(1, 0, 4, Map.of()));
+		assertThat(Profiles.ofText("1 0 ")).as("of an earlier version").isEqualTo(new NodeProfile(1, 0, Map.of()));
 	}
 
 	@Test

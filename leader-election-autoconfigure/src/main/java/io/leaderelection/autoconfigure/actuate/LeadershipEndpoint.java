@@ -33,7 +33,7 @@ import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
-import io.leaderelection.spread.SpreadStatus;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;

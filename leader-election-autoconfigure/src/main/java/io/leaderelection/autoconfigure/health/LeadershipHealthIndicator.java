@@ -30,7 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ElectionTimings;
-import io.leaderelection.spread.SpreadStatus;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;

@@ -30,7 +30,7 @@ import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.NodeProfile;
-import io.leaderelection.spread.SpreadStatus;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -39,7 +39,7 @@ import io.leaderelection.engine.StoreSession.Acquisition;
 import io.leaderelection.engine.StoreSession.Confirmation;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.engine.Work;
-import io.leaderelection.spread.SpreadStatus;
+import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -110,7 +110,7 @@ public class LeaseTable {
 	/**
 	 * The store of one election.
 	 */
-	private final class Store implements ElectionStore {
+	private final class Store implements ElectionStore, ElectionStore.Spreading {
 
 		private final ElectionSettings settings;
 
@@ -124,6 +124,8 @@ public class LeaseTable {
 
 		private volatile @Nullable LeaseTableSession session;
 
+		private volatile StandBack standBack = StandBack.NOT;
+
 		Store(ElectionSettings settings, String key, ElectionKeys keys, int termEpoch) {
 			this.settings = settings;
 			this.key = key;
@@ -136,7 +138,7 @@ public class LeaseTable {
 		@Override
 		public StoreSession open() throws SessionException {
 			LeaseTableSession opened = new LeaseTableSession(LeaseTable.this.node, this.fence, this.settings, this.key,
-					this.keys, this.termEpoch);
+					this.keys, this.termEpoch, () -> this.standBack);
 			opened.open();
 			this.session = opened;
 			return opened;
@@ -149,6 +151,27 @@ public class LeaseTable {
 				throw new SessionException("This node has no session", null);
 			}
 			known.requestResignation(term, cause, limit);
+		}
+
+		@Override
+		public Spreading spreading() {
+			return this;
+		}
+
+		@Override
+		public @Nullable Sight sight() {
+			LeaseTableSession known = this.session;
+			return (known != null) ? known.sight() : null;
+		}
+
+		@Override
+		public void standBack(StandBack next) {
+			boolean listed = (this.standBack == StandBack.UNLISTED) == (next == StandBack.UNLISTED);
+			this.standBack = next;
+			LeaseTableSession known = this.session;
+			if (!listed && known != null) {
+				known.wake();
+			}
 		}
 
 		@Override

@@ -18,8 +18,10 @@ package io.leaderelection.postgresql.table;
 
 import java.sql.SQLException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -40,7 +42,10 @@ final class LeaseTableCandidates {
 	/** After this time without a beat, a session that owns nothing has ended. */
 	private static final long IDLE_EXPIRY = TimeUnit.SECONDS.toNanos(30);
 
-	private volatile Map<String, List<Candidate>> listed = Map.of();
+	/** After this time without a beat, a candidate may have ended. */
+	private static final long ALIVE = TimeUnit.SECONDS.toNanos(5);
+
+	private volatile Listed listed;
 
 	/** How the own session is registered. */
 	private Map<String, Part> registered = Map.of();
@@ -52,13 +57,14 @@ final class LeaseTableCandidates {
 
 	LeaseTableCandidates(long now) {
 		this.due = now;
+		this.listed = new Listed(now, Map.of(), Set.of());
 	}
 
 	/**
-	 * Return the candidates of an election. May be called by any thread.
+	 * Return the list. May be called by any thread.
 	 */
-	List<Candidate> of(String election) {
-		return this.listed.getOrDefault(election, List.of());
+	Listed listed() {
+		return this.listed;
 	}
 
 	/**
@@ -87,7 +93,7 @@ final class LeaseTableCandidates {
 		if (beats == null) {
 			return;
 		}
-		this.due = round.reply() + INTERVAL;
+		this.due = round.started() + INTERVAL;
 		Map<String, List<Candidate>> read = new HashMap<>();
 		Map<UUID, Idle> present = new HashMap<>();
 		beats.forEach((election, candidates) -> {
@@ -98,10 +104,17 @@ final class LeaseTableCandidates {
 				present.put(token, (known != null && known.beat() == beat) ? known : new Idle(beat, round.reply()));
 			});
 		});
-		this.listed = read;
+		Set<String> alive = new HashSet<>();
+		present.forEach((token, session) -> {
+			if (round.reply() - session.first() < ALIVE) {
+				alive.add(token.toString());
+			}
+		});
+		this.listed = new Listed(round.started(), read, alive);
 		this.idle = present;
 		this.registered.forEach((election, part) -> {
-			if (part.candidate() && of(election).stream()
+			if (part.candidate() && this.listed.of(election)
+				.stream()
 				.noneMatch((candidate) -> candidate.session().equals(round.token().toString()))) {
 				// Lost in a crash or a promotion
 				this.registered = Map.of();
@@ -157,6 +170,21 @@ final class LeaseTableCandidates {
 	 * @param first when this beat was first observed
 	 */
 	private record Idle(long beat, long first) {
+	}
+
+	/**
+	 * The candidates of all elections.
+	 *
+	 * @param read when the list was read
+	 * @param candidates the candidates by the key of the election
+	 * @param alive the sessions of those whose beat has changed shortly before
+	 */
+	record Listed(long read, Map<String, List<Candidate>> candidates, Set<String> alive) {
+
+		List<Candidate> of(String election) {
+			return this.candidates.getOrDefault(election, List.of());
+		}
+
 	}
 
 }

@@ -35,10 +35,10 @@ import java.util.function.Supplier;
 import io.leaderelection.engine.Interruption;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.UnusableStoreException;
 import io.leaderelection.postgresql.Jdbc;
 import io.leaderelection.postgresql.table.LeaseTable.Node;
+import io.leaderelection.postgresql.table.LeaseTableCandidates.Listed;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -152,10 +152,10 @@ final class LeaseTableNode {
 	}
 
 	/**
-	 * Return the candidates of an election, as last read.
+	 * Return the candidates of all elections, as last read.
 	 */
-	List<Candidate> candidates(String election) {
-		return this.session.candidates(election);
+	Listed listed() {
+		return this.session.listed();
 	}
 
 	/**

@@ -22,14 +22,18 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.StandBack;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.postgresql.ElectionKeys;
+import io.leaderelection.postgresql.table.LeaseTableCandidates.Listed;
 import io.leaderelection.postgresql.table.LeaseTableConnection.Takeover;
 import io.leaderelection.postgresql.table.LeaseTableNode.Purpose;
 import io.leaderelection.postgresql.table.LeaseTableSql.Part;
@@ -63,6 +67,8 @@ final class LeaseTableSession implements StoreSession {
 	/** A candidate that has not taken a free election by then is not able to. */
 	private static final long PRECEDENCE = TimeUnit.SECONDS.toNanos(1);
 
+	private static final long STAND_BACK = TimeUnit.MILLISECONDS.toNanos(500);
+
 	/** Before these were searched. */
 	private static final String UNKNOWN = "nodes with leader-election.store=advisory-lock, if there are any";
 
@@ -82,6 +88,8 @@ final class LeaseTableSession implements StoreSession {
 	private final ElectionKeys keys;
 
 	private final int termEpoch;
+
+	private final Supplier<StandBack> standBack;
 
 	/** The session of the node, since the opening of this one. */
 	private volatile @Nullable UUID token;
@@ -118,17 +126,18 @@ final class LeaseTableSession implements StoreSession {
 	/** The node that was last observed as owner of the election. */
 	private @Nullable String leader;
 
-	/** Until when to leave the free election to a candidate of higher priority. */
+	/** Until when to leave the free election to another candidate. */
 	private @Nullable Long leftUntil;
 
 	LeaseTableSession(LeaseTableNode node, LeaseTableFence fence, ElectionSettings settings, String key,
-			ElectionKeys keys, int termEpoch) {
+			ElectionKeys keys, int termEpoch, Supplier<StandBack> standBack) {
 		this.node = node;
 		this.fence = fence;
 		this.settings = settings;
 		this.key = key;
 		this.keys = keys;
 		this.termEpoch = termEpoch;
+		this.standBack = standBack;
 	}
 
 	void open() throws SessionException {
@@ -175,7 +184,7 @@ final class LeaseTableSession implements StoreSession {
 	 */
 	@Nullable Part part() {
 		Request requested = this.request;
-		boolean stands = this.candidate;
+		boolean stands = this.candidate && this.standBack.get() != StandBack.UNLISTED;
 		return (stands || requested != null) ? new Part(stands, this.settings.profile(), requested) : null;
 	}
 
@@ -238,18 +247,24 @@ final class LeaseTableSession implements StoreSession {
 	}
 
 	/**
-	 * Return whether to leave the free election for now to a candidate of higher
-	 * priority, which finds it free at about the same time. The former leader does not
-	 * count.
+	 * Return whether to leave the free election for now to another candidate, which finds
+	 * it free at about the same time: one of higher priority, or any of the same priority
+	 * if this one stands back. The former leader does not count.
 	 */
 	private boolean isLeftToOthers() {
-		if (candidates().stream()
-			.noneMatch((other) -> other.profile().priority() > this.settings.profile().priority()
-					&& !other.nodeId().equals(this.leader))) {
+		int own = this.settings.profile().priority();
+		int highest = candidates().stream()
+			.filter((other) -> !other.session().equals(String.valueOf(this.token))
+					&& !other.nodeId().equals(this.leader))
+			.mapToInt((other) -> other.profile().priority())
+			.max()
+			.orElse(-1);
+		boolean standsBack = highest == own && this.standBack.get() != StandBack.NOT;
+		if (highest <= own && !standsBack) {
 			return false;
 		}
 		long now = this.node.platform().nanoTime();
-		long until = (this.leftUntil != null) ? this.leftUntil : now + PRECEDENCE;
+		long until = (this.leftUntil != null) ? this.leftUntil : now + (standsBack ? STAND_BACK : PRECEDENCE);
 		this.leftUntil = until;
 		this.retry = Math.max(0, until - now);
 		return this.retry > 0;
@@ -411,6 +426,18 @@ final class LeaseTableSession implements StoreSession {
 		return new View(holder, candidates(), this.foreign);
 	}
 
+	/**
+	 * Return what this node has last read. May be called by any thread.
+	 */
+	@Nullable Sight sight() {
+		LeaseRound round = this.node.last();
+		Listed listed = this.node.listed();
+		return (round != null)
+				? new Sight(view(round), listed.alive(),
+						Duration.ofNanos(this.node.platform().nanoTime() - Math.min(round.started(), listed.read())))
+				: null;
+	}
+
 	private Term term(LeaseRow row) {
 		return new Term(this.termEpoch, row.timeline(), row.term());
 	}
@@ -488,7 +515,7 @@ final class LeaseTableSession implements StoreSession {
 
 	@Override
 	public List<Candidate> candidates() {
-		return this.node.candidates(this.key);
+		return this.node.listed().of(this.key);
 	}
 
 	@Override

@@ -18,7 +18,6 @@ package io.leaderelection.postgresql.table;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -27,8 +26,8 @@ import java.util.function.BooleanSupplier;
 
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
-import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.postgresql.table.LeaseTable.Node;
+import io.leaderelection.postgresql.table.LeaseTableCandidates.Listed;
 import io.leaderelection.postgresql.table.LeaseTableConnection.Reply;
 import io.leaderelection.postgresql.table.LeaseTableSql.Identity;
 import org.apache.commons.logging.Log;
@@ -80,10 +79,10 @@ final class NodeSession {
 	}
 
 	/**
-	 * Return the candidates of an election, as last read. May be called by any thread.
+	 * Return the candidates of all elections, as last read. May be called by any thread.
 	 */
-	List<Candidate> candidates(String election) {
-		return this.candidates.of(election);
+	Listed listed() {
+		return this.candidates.listed();
 	}
 
 	/**

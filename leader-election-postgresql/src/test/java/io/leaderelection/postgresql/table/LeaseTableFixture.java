@@ -21,6 +21,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -299,6 +300,10 @@ abstract class LeaseTableFixture extends StoreFixture {
 					ElectionKeys.derive(LeaseTableFixture.this.table, election), 0);
 			LeaseTableFixture.this.nodes.put(created, this);
 			return created;
+		}
+
+		ElectionStore.Spreading spreading() {
+			return Objects.requireNonNull(this.store.spreading());
 		}
 
 		StoreSession open() throws SessionException {

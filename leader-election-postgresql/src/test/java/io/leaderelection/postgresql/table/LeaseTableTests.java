@@ -21,17 +21,21 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReference;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionSettings;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.StandBack;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.SessionException;
 import io.leaderelection.engine.StoreSession;
 import io.leaderelection.engine.StoreSession.Acquisition.Ending;
 import io.leaderelection.engine.StoreSession.Acquisition.Won;
+import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.ForeignHolder;
 import io.leaderelection.engine.StoreSession.ForeignHolder.Kind;
 import io.leaderelection.engine.TransactionFence.Verdict;
@@ -81,8 +85,8 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 				SELECT concat_ws(' ', term, timeline, clean, node, host, pid, lease_ms, candidate, profile)
 				FROM %1$s JOIN %1$s_node ON token = owner JOIN %1$s_candidate USING (election, token)
 				WHERE heartbeat >= %1$s.since AND heartbeat > now() - interval '1 minute'
-				""".formatted(this.table))).containsExactly(
-				"%d 1 f node-a host-1 4711 20000 t %d 0 ".formatted(won.term().transactionId(), NodeProfile.PROTOCOL));
+				""".formatted(this.table))).containsExactly("%d 1 f node-a host-1 4711 20000 t %d 0 0 "
+			.formatted(won.term().transactionId(), NodeProfile.PROTOCOL));
 	}
 
 	@Test
@@ -259,6 +263,74 @@ class LeaseTableTests extends LeaseTableFixture implements StoreSessionContract 
 		third.release(true);
 		// It does not count as the former leader
 		win(next);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void freeElectionIsLeftForAMomentToAnotherCandidateByNodeThatStandsBack(boolean other) throws SessionException {
+		StoreSession first = leader("node-a");
+		TestNode node = node("node-b");
+		StoreSession second = follower(node);
+		if (other) {
+			follower("node-c");
+		}
+		// Reads the candidates again
+		node.clock.advance(Duration.ofSeconds(3));
+		hold(second);
+		node.spreading().standBack(StandBack.WHEN_FREE);
+		first.release(true);
+		if (other) {
+			hold(second);
+			node.clock.advance(Duration.ofMillis(500));
+		}
+		win(second);
+	}
+
+	@Test
+	void nodeThatIsUnlistedIsNoCandidateForOthers() throws SessionException {
+		TestNode other = node("node-a");
+		StoreSession leader = other.open();
+		win(leader);
+		TestNode node = node("node-b");
+		StoreSession session = follower(node);
+		assertThat(candidates(other, leader)).containsExactly("node-a", "node-b");
+		node.spreading().standBack(StandBack.UNLISTED);
+		hold(session);
+		assertThat(candidates(other, leader)).containsExactly("node-a");
+		node.spreading().standBack(StandBack.NOT);
+		hold(session);
+		assertThat(candidates(other, leader)).containsExactly("node-a", "node-b");
+	}
+
+	private List<String> candidates(TestNode node, StoreSession leader) throws SessionException {
+		node.clock.advance(Duration.ofSeconds(3));
+		confirm(leader);
+		return sight(node).view().candidates().stream().map(Candidate::nodeId).toList();
+	}
+
+	private static Sight sight(TestNode node) {
+		return Objects.requireNonNull(node.spreading().sight());
+	}
+
+	@Test
+	void candidateIsAliveWhileItsBeatChanges() throws SessionException {
+		TestNode node = node("node-a");
+		assertThat(node.spreading().sight()).isNull();
+		StoreSession leader = node.open();
+		win(leader);
+		TestNode other = node("node-b");
+		StoreSession silent = follower(other);
+		for (int reading = 0; reading < 3; reading++) {
+			assertThat(candidates(node, leader)).containsExactly("node-a", "node-b");
+			assertThat(sight(node).alive()).hasSize((reading < 2) ? 2 : 1);
+		}
+		assertThat(sight(node).age()).isLessThan(Duration.ofSeconds(3));
+		node.clock.advance(Duration.ofSeconds(3));
+		assertThat(sight(node).age()).isGreaterThan(Duration.ofSeconds(3));
+		other.clock.advance(Duration.ofSeconds(3));
+		hold(silent);
+		candidates(node, leader);
+		assertThat(sight(node).alive()).hasSize(2);
 	}
 
 	@Test

@@ -110,7 +110,7 @@ class ArchitectureTests {
 			"lifecycle.LeaderServices", "lifecycle.LeadershipSequence", "postgresql.advisory.AdvisoryLockStore",
 			"postgresql.ConnectionSource", "postgresql.ElectionKeys", "postgresql.table.LeaseTable",
 			"postgresql.advisory.SessionSockets", "schedule.DurableJob", "schedule.DurableSchedules",
-			"schedule.ScheduleStore", "spread.ElectionSpread", "spread.SpreadStatus", "transaction.TransactionFencing");
+			"schedule.ScheduleStore", "spread.ElectionSpread", "transaction.TransactionFencing");
 
 	/**
 	 * The public types outside the API that only another package of their module uses, or

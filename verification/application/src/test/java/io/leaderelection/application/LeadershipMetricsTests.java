@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class LeadershipMetricsTests {
 
 	@AutoClose
-	private final Nodes nodes = new Nodes(RunOverHttpTests.Reports.class, "leader-election.spread=true",
+	private final Nodes nodes = new Nodes(RunOverHttpTests.Reports.class, "leader-election.max-led=9",
 			"leader-election.initialize-schema=always", "leader-election.table-name=leadership_metrics");
 
 	@Test

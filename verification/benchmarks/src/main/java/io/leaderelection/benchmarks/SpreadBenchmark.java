@@ -18,36 +18,34 @@ package io.leaderelection.benchmarks;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 
 import org.springframework.boot.convert.DurationStyle;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
-import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
  * How long it takes until elections are spread evenly over the nodes after a change, with
- * how many hand-overs, and what the cluster sends to the server when they are. Run it
- * from the root of the project:
+ * how many hand-overs, and how long an election has no leader meanwhile. Run it from the
+ * root of the project:
  *
  * <pre>
  * mvn -q -Pbenchmarks -pl verification/benchmarks -am compile exec:exec -Dbenchmark=SpreadBenchmark
  * </pre>
  *
- * Options go into {@code -Dbenchmark.args="…"}: {@code --store=advisory-lock} or
- * {@code table}, {@code --nodes=4}, {@code --elections=16}, {@code --hold=5s},
- * {@code --phases=ADDED,STOPPED,FROZEN,ROLLING}, or {@code NONE}, after the first node
- * has led all, {@code --freeze=20s}, {@code --limit=15m} for each of them, and
- * {@code --seconds=30} for each measurement of the cost, or 0.
+ * Options go into {@code -Dbenchmark.args="…"}: {@code --nodes=4},
+ * {@code --elections=16}, {@code --hold=10s}, {@code --work=200ms}, how long leader work
+ * takes, which a hand-over waits for, {@code --limit=10m} for each phase, and
+ * {@code --phases=}, some of those of {@link Phase}, after the first node has led all.
  */
 public final class SpreadBenchmark {
 
-	private final BenchmarkServer server;
+	private static final Duration LONGER_THAN_LEASE = Duration.ofSeconds(20);
 
-	private final Store store;
+	private final BenchmarkServer server;
 
 	private final int nodes;
 
@@ -55,7 +53,7 @@ public final class SpreadBenchmark {
 
 	private final String hold;
 
-	private final Duration freeze;
+	private final String work;
 
 	private final Duration limit;
 
@@ -63,41 +61,35 @@ public final class SpreadBenchmark {
 
 	private final List<String> rows = new ArrayList<>();
 
-	private boolean spread = true;
-
-	private SpreadBenchmark(BenchmarkServer server, Store store, int nodes, int elections, String hold, Duration freeze,
+	private SpreadBenchmark(BenchmarkServer server, int nodes, int elections, String hold, String work,
 			Duration limit) {
 		this.server = server;
-		this.store = store;
 		this.nodes = nodes;
 		this.elections = elections;
 		this.hold = hold;
-		this.freeze = freeze;
+		this.work = work;
 		this.limit = limit;
 		this.cluster = new SpreadCluster(elections);
 	}
 
 	public static void main(String[] args) throws Exception {
 		SimpleCommandLinePropertySource options = new SimpleCommandLinePropertySource(args);
-		Store store = Store.parse(get(options, "store", "advisory-lock")).get(0);
 		int nodes = Integer.parseInt(get(options, "nodes", "4"));
 		int elections = Integer.parseInt(get(options, "elections", "16"));
-		int seconds = Integer.parseInt(get(options, "seconds", "30"));
-		String hold = get(options, "hold", "5s");
-		Duration freeze = DurationStyle.detectAndParse(get(options, "freeze", "20s"));
-		Duration limit = DurationStyle.detectAndParse(get(options, "limit", "15m"));
-		String phases = get(options, "phases", "ADDED,STOPPED,FROZEN,ROLLING");
-		// A session per election for the advisory lock, and the pools of the nodes
-		int connections = 50 + (nodes + 1) * (10 + ((store == Store.ADVISORY_LOCK) ? elections : 0));
-		try (BenchmarkServer server = new BenchmarkServer("shared_preload_libraries=pg_stat_statements",
-				"max_connections=" + connections)) {
+		String hold = get(options, "hold", "10s");
+		String work = get(options, "work", "200ms");
+		Duration limit = DurationStyle.detectAndParse(get(options, "limit", "10m"));
+		List<Phase> phases = Arrays.stream(get(options, "phases", "ADDED,KILLED,STOPPED,TWO_BACK").split(","))
+			.filter((phase) -> !phase.isEmpty())
+			.map(Phase::valueOf)
+			.toList();
+		try (BenchmarkServer server = new BenchmarkServer("max_connections=" + (50 + nodes * 10))) {
 			server.createNodeRole();
-			SpreadBenchmark benchmark = new SpreadBenchmark(server, store, nodes, elections, hold, freeze, limit);
+			SpreadBenchmark benchmark = new SpreadBenchmark(server, nodes, elections, hold, work, limit);
 			String load = Machine.load();
-			benchmark.run("NONE".equals(phases) ? new String[0] : phases.split(","), seconds);
-			System.out.printf("%n%s, load %s to %s; %s, %d nodes, %d elections, priority-hold %s, frozen for %d s%n%n",
-					Machine.describe(server.jdbc()), load, Machine.load(), store, nodes, elections, hold,
-					freeze.toSeconds());
+			benchmark.run(phases);
+			System.out.printf("%n%s, load %s to %s; %d nodes, %d elections, spread-hold %s, work of %s%n%n",
+					Machine.describe(server.jdbc()), load, Machine.load(), nodes, elections, hold, work);
 			benchmark.rows.forEach(System.out::println);
 		}
 	}
@@ -106,28 +98,18 @@ public final class SpreadBenchmark {
 		return Objects.requireNonNullElse(options.getProperty(name), otherwise);
 	}
 
-	private void run(String[] phases, int seconds) throws Exception {
+	private void run(List<Phase> phases) throws Exception {
 		try {
-			this.rows.add(
-					"| phase | s until even | necessary moves | grants | handed over | lost | interrupted by a hand-over |");
-			this.rows.add("|---|---|---|---|---|---|---|");
-			startFirst();
-			start(this.nodes);
+			this.rows
+				.add("| phase | s until even | necessary hand-overs | made | interrupted | longest s without leader |");
+			this.rows.add("|---|---|---|---|---|---|");
+			start("node-1");
+			this.cluster.awaitLed(this.limit);
+			startMissing(this.nodes);
 			measure("first leads all");
-			for (String name : phases) {
-				Phase phase = Phase.valueOf(name);
+			for (Phase phase : phases) {
 				change(phase);
-				measure(phase.description);
-			}
-			if (seconds > 0) {
-				this.rows.addAll(List.of("", "| spread | statements/s | handed over |", "|---|---|---|"));
-				measureCost(seconds);
-				this.cluster.close();
-				this.spread = false;
-				startFirst();
-				start(this.nodes);
-				this.cluster.awaitEven(this.limit);
-				measureCost(seconds);
+				measure(phase.toString());
 			}
 		}
 		finally {
@@ -135,46 +117,28 @@ public final class SpreadBenchmark {
 		}
 	}
 
-	private void startFirst() throws Exception {
-		start(1);
-		this.cluster.awaitLed(this.limit);
-	}
-
-	private void start(int nodes) throws Exception {
-		while (this.cluster.nodes().size() < nodes) {
+	private void startMissing(int number) throws Exception {
+		while (this.cluster.nodes().size() < number) {
 			start("node-" + (this.cluster.nodes().size() + 1));
 		}
 	}
 
 	/** One at a time, since the start of many JVMs leaves no processor to the leaders. */
 	private void start(String id) throws Exception {
-		List<String> arguments = new ArrayList<>(List.of("--leader-election.node-id=" + id,
-				"--spring.application.name=spread", "--spring.datasource.url=" + this.server.url("node"),
-				"--spring.datasource.hikari.maximum-pool-size=2", "--logging.level.root=WARN",
-				"--leader-election.store=" + this.store, "--leader-election.initialize-schema=always",
-				"--leader-election.spread=" + this.spread, "--leader-election.priority-hold=" + this.hold,
-				"--leader-election.drain-timeout=5s"));
-		if (this.spread) {
-			arguments.add("--leader-election.partitions.part=" + (this.elections - 1));
-		}
-		else {
-			arguments.addAll(priorities(id));
-		}
-		if (this.store == Store.ADVISORY_LOCK) {
-			// An election can only move to a node that waits for its lock
-			arguments.add("--leader-election.standbys=50");
-		}
+		start(id, true);
+	}
+
+	private SpreadNode start(String id, boolean spreads) throws Exception {
+		List<String> arguments = List.of("--leader-election.node-id=" + id, "--spring.application.name=spread",
+				"--spring.datasource.url=" + this.server.url("node"), "--spring.datasource.hikari.maximum-pool-size=2",
+				"--logging.level.root=WARN", "--leader-election.store=table",
+				"--leader-election.initialize-schema=always", "--leader-election.spread=" + spreads,
+				"--leader-election.spread-hold=" + this.hold, "--leader-election.drain-timeout=25s",
+				"--leader-election.partitions.part=" + (this.elections - 1), "--work=" + this.work);
 		SpreadNode node = new SpreadNode(id, arguments, this.cluster);
 		this.cluster.add(node);
 		node.awaitStarted();
-	}
-
-	/** Spread the elections without {@code spread}, by a priority for one node each. */
-	private List<String> priorities(String id) {
-		return IntStream.range(1, this.elections)
-			.mapToObj((election) -> "--leader-election.elections.part-%d.priority=%d".formatted(election,
-					id.equals("node-" + (1 + election % this.nodes)) ? 1 : 0))
-			.toList();
+		return node;
 	}
 
 	private void stop(SpreadNode node) throws Exception {
@@ -182,16 +146,35 @@ public final class SpreadBenchmark {
 		node.stop();
 	}
 
+	private void kill(SpreadNode node) {
+		node.jvm().kill();
+		this.cluster.lose(node);
+	}
+
 	private void change(Phase phase) throws Exception {
 		List<SpreadNode> nodes = this.cluster.nodes();
+		SpreadNode last = nodes.get(nodes.size() - 1);
 		switch (phase) {
-			case ADDED -> start(nodes.size() + 1);
-			case STOPPED -> stop(nodes.get(nodes.size() - 1));
-			case FROZEN -> {
-				nodes.get(0).jvm().signal("STOP");
-				TimeUnit.NANOSECONDS.sleep(this.freeze.toNanos());
-				nodes.get(0).jvm().signal("CONT");
+			case ADDED -> start("node-" + (nodes.size() + 1));
+			case KILLED -> kill(last);
+			case STOPPED -> stop(last);
+			case TWO_BACK -> {
+				kill(last);
+				stop(nodes.get(nodes.size() - 2));
+				TimeUnit.NANOSECONDS.sleep(LONGER_THAN_LEASE.toNanos());
+				startMissing(nodes.size());
 			}
+			case KILLED_EARLY -> {
+				SpreadNode added = start("node-early", true);
+				TimeUnit.NANOSECONDS.sleep(LONGER_THAN_LEASE.toNanos());
+				kill(added);
+			}
+			case CRASH_LOOP -> {
+				for (int i = 0; i < 5; i++) {
+					kill(start("node-loop", true));
+				}
+			}
+			case WITHOUT_SPREAD -> start("node-stranger", false);
 			case ROLLING -> {
 				for (SpreadNode node : nodes) {
 					stop(node);
@@ -205,31 +188,13 @@ public final class SpreadBenchmark {
 		long start = System.nanoTime();
 		this.cluster.awaitLed(this.limit);
 		SpreadCluster.Counts before = this.cluster.counts();
-		System.out.println(phase + ": " + before.moves() + " moves are necessary");
 		Long even = this.cluster.awaitEven(this.limit);
 		SpreadCluster.Counts after = this.cluster.counts();
 		String seconds = (even != null) ? String.format(Locale.ROOT, "%.1f", Math.max(0, even - start) / 1e9)
 				: "not within " + this.limit.toSeconds();
-		this.rows.add("| %s | %s | %d | %d | %d | %d | %d |".formatted(phase, seconds, before.moves(),
-				after.grants() - before.grants(), after.resigned() - before.resigned(), after.lost() - before.lost(),
-				after.interrupted() - before.interrupted()));
-		System.out.println(this.rows.get(this.rows.size() - 1));
-	}
-
-	private void measureCost(int seconds) throws InterruptedException {
-		// What the start of a node has begun, such as its first observations, ends soon
-		TimeUnit.SECONDS.sleep(10);
-		JdbcTemplate jdbc = this.server.jdbc();
-		SpreadCluster.Counts before = this.cluster.counts();
-		jdbc.queryForList("SELECT pg_stat_statements_reset()");
-		long start = System.nanoTime();
-		TimeUnit.SECONDS.sleep(seconds);
-		double elapsed = (System.nanoTime() - start) / 1e9;
-		long statements = Objects.requireNonNullElse(jdbc.queryForObject(
-				"SELECT sum(calls) FROM pg_stat_statements WHERE userid = 'node'::regrole AND toplevel", Long.class),
-				0L);
-		this.rows.add(String.format(Locale.ROOT, "| %s | %.1f | %d |", this.spread, statements / elapsed,
-				this.cluster.counts().resigned() - before.resigned()));
+		this.rows.add(String.format(Locale.ROOT, "| %s | %s | %d | %d | %d | %.1f |", phase, seconds, before.moves(),
+				after.resigned() - before.resigned(), after.interrupted() - before.interrupted(),
+				after.vacancy() / 1e9));
 		System.out.println(this.rows.get(this.rows.size() - 1));
 	}
 
@@ -238,15 +203,29 @@ public final class SpreadBenchmark {
 	 */
 	private enum Phase {
 
-		ADDED("a node added"), STOPPED("a node stopped"), FROZEN("a node frozen"),
+		/** A further node starts. */
+		ADDED,
 
-		ROLLING("rolling restart");
+		/** The last node is killed. */
+		KILLED,
 
-		private final String description;
+		/** The last node ends in good order. */
+		STOPPED,
 
-		Phase(String description) {
-			this.description = description;
-		}
+		/** Two nodes end, one of them killed, and start again. */
+		TWO_BACK,
+
+		/** A node is killed 20 s after its start. */
+		KILLED_EARLY,
+
+		/** A node is killed as soon as it has started, five times. */
+		CRASH_LOOP,
+
+		/** A further node does not take part. */
+		WITHOUT_SPREAD,
+
+		/** All nodes end and start, one after the other. */
+		ROLLING
 
 	}
 

@@ -49,11 +49,12 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 
 	private final Map<String, Long> terms = new HashMap<>();
 
-	private int grants;
-
 	private int resigned;
 
-	private int lost;
+	private final Map<String, Long> vacantSince = new HashMap<>();
+
+	/** The longest time without a leader since it was last asked for. */
+	private long vacancy;
 
 	private int interrupted;
 
@@ -81,13 +82,26 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 		this.changed = System.nanoTime();
 	}
 
+	/** Remove a node that has been killed, and reports nothing any longer. */
+	synchronized void lose(SpreadNode node) {
+		remove(node);
+		this.leaders.entrySet().removeIf((led) -> {
+			boolean lost = led.getValue() == node;
+			if (lost) {
+				this.vacantSince.put(led.getKey(), this.changed);
+			}
+			return lost;
+		});
+	}
+
 	@Override
 	public synchronized void granted(SpreadNode node, String election, long term) {
-		this.grants++;
 		interruptions(election).remove(node);
 		// A node that was frozen may report late
 		if (term >= this.terms.merge(election, term, Math::max)) {
 			this.leaders.put(election, node);
+			Long since = this.vacantSince.remove(election);
+			this.vacancy = (since != null) ? Math.max(this.vacancy, System.nanoTime() - since) : this.vacancy;
 			this.changed = System.nanoTime();
 			System.out.printf(Locale.ROOT, "%.1f s: %s to %s, which makes %s%n", (this.changed - this.start) / 1e9,
 					election, node, led());
@@ -98,12 +112,12 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 	public synchronized void revoked(SpreadNode node, String election, Reason reason) {
 		boolean handedOver = reason == Reason.RESIGNED || reason == Reason.STOPPED;
 		this.resigned += (reason == Reason.RESIGNED) ? 1 : 0;
-		this.lost += handedOver ? 0 : 1;
 		// Reported before, since a hand-over waits for the work
 		if (handedOver && interruptions(election).contains(node)) {
 			this.interrupted++;
 		}
 		if (this.leaders.remove(election, node)) {
+			this.vacantSince.put(election, System.nanoTime());
 			this.changed = System.nanoTime();
 		}
 	}
@@ -118,7 +132,9 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 	}
 
 	synchronized Counts counts() {
-		return new Counts(moves(), this.grants, this.resigned, this.lost, this.interrupted);
+		Counts counts = new Counts(moves(), this.resigned, this.interrupted, this.vacancy);
+		this.vacancy = 0;
+		return counts;
 	}
 
 	/** Return how many elections each node leads, the most first. */
@@ -184,12 +200,12 @@ final class SpreadCluster implements SpreadNode.Observer, AutoCloseable {
 	 * What has been counted so far.
 	 *
 	 * @param moves how many moves make the present elections even, at least
-	 * @param grants how often a node was granted leadership
 	 * @param resigned how often a node has handed leadership over without a stop
-	 * @param lost how often a node has lost leadership
 	 * @param interrupted in how many terms a hand-over has interrupted leader work
+	 * @param vacancy the longest time for which an election had no leader, since the last
+	 * counts, in nanoseconds
 	 */
-	record Counts(int moves, int grants, int resigned, int lost, int interrupted) {
+	record Counts(int moves, int resigned, int interrupted, long vacancy) {
 
 	}
 

@@ -33,6 +33,7 @@ import org.springframework.boot.Banner;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 
@@ -124,23 +125,23 @@ final class SpreadNode implements AutoCloseable {
 	@EnableAutoConfiguration
 	public static class Application {
 
-		private static final long WORK_MILLIS = 200;
-
 		public static void main(String[] args) {
 			NodeJvm.endWithParent();
 			SpringApplication application = new SpringApplication(Application.class);
 			application.setWebApplicationType(WebApplicationType.NONE);
 			application.setBannerMode(Banner.Mode.OFF);
 			application.setKeepAlive(true);
-			LeaderElectors electors = application.run(args).getBean(LeaderElectors.class);
-			electors.forEach((elector) -> Daemon.start("work of " + elector.getElection(), () -> work(elector)));
+			ApplicationContext context = application.run(args);
+			Duration work = context.getEnvironment().getRequiredProperty("work", Duration.class);
+			context.getBean(LeaderElectors.class)
+				.forEach((elector) -> Daemon.start("work of " + elector.getElection(), () -> work(elector, work)));
 			report("STARTED");
 		}
 
-		private static void work(LeaderElector elector) {
+		private static void work(LeaderElector elector, Duration work) {
 			try {
 				while (true) {
-					if (!elector.runIfLeader(() -> work(elector.getElection()))) {
+					if (!elector.runIfLeader(() -> work(elector.getElection(), work))) {
 						elector.awaitLeadership(Duration.ofSeconds(1));
 					}
 				}
@@ -150,9 +151,9 @@ final class SpreadNode implements AutoCloseable {
 			}
 		}
 
-		private static void work(String election) {
+		private static void work(String election, Duration work) {
 			try {
-				Thread.sleep(WORK_MILLIS);
+				Thread.sleep(work.toMillis());
 			}
 			catch (InterruptedException ex) {
 				report("INTERRUPTED " + election);

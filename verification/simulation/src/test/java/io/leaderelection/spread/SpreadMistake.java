@@ -17,10 +17,18 @@
 package io.leaderelection.spread;
 
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.spread.ElectionSpread.Settings;
 import io.leaderelection.spread.Overview.Move;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Mistakes in the policy that the simulation must find.
@@ -30,113 +38,106 @@ enum SpreadMistake {
 	NONE,
 
 	/** Nodes do not wait for a time without changes. */
-	NO_PAUSE,
+	NO_HOLD,
 
-	/** The pause after a period without a change is not doubled. */
-	PAUSE_NOT_DOUBLED,
+	/** A candidate counts until its row is deleted. */
+	DEAD_NODE_COUNTS,
 
-	/** Of several leaders with the most elections, each takes itself for the one. */
-	NO_TIE_RULE,
+	/** Nobody stands back for a receiver. */
+	NOT_STANDING_BACK,
 
-	/** All leaders that lead enough elections resign at once. */
-	TWO_AT_ONCE,
+	/** The receiver stands back as well. */
+	RECEIVER_STANDS_BACK,
 
-	/** Nodes that lead more than the receiver do not suspend their candidacy. */
-	NOT_SUSPENDED,
-
-	/** They resume it as soon as the election has no leader. */
-	RESUMED_AT_RELEASE,
-
-	/** The leader resigns before it observes that they have suspended it. */
+	/** The leader hands over before it observes that the others stand back. */
 	NOT_AWAITED,
 
 	/** Both: the first candidate wins. */
 	WHOEVER_IS_FIRST,
 
-	/** A hand-over that did not help is repeated in the next period. */
-	NO_HELP_REQUIRED,
+	/** Each node has an order of its own. */
+	NO_COMMON_ORDER,
 
-	/** An election moves also if this makes no difference. */
-	WITHOUT_DIFFERENCE,
+	/** A node that does not take part is awaited for ever. */
+	STRANGER_AWAITED,
 
-	/** The receiver also suspends its candidacy. */
-	RECEIVER_SUSPENDED,
+	/** A node that does not take part may win any number of elections. */
+	STRANGER_IGNORED,
 
-	/** A node at its limit does not resume its candidacy if there is no leader. */
-	ABSOLUTE_LIMIT;
+	/** Other nodes do not know the limit of a node. */
+	LIMIT_NOT_PUBLISHED,
 
-	SpreadPolicy policy(String node, Settings settings, long now) {
-		Settings actual = (this == NO_PAUSE) ? new Settings(true, settings.maxLed(), Duration.ofSeconds(1)) : settings;
-		return new MistakenPolicy(node, actual, now, this);
+	/** A node that cannot lead receives again and again. */
+	REFUSAL_IGNORED;
+
+	SpreadPolicy policy(String node, Settings settings, Duration drain, long now) {
+		return new MistakenPolicy(node, settings, drain, now, this);
 	}
 
 	private static final class MistakenPolicy extends SpreadPolicy {
 
-		private final String node;
+		private static final long HOLD = Duration.ofSeconds(10).toNanos();
 
-		private final Settings settings;
+		private final String node;
 
 		private final SpreadMistake mistake;
 
-		MistakenPolicy(String node, Settings settings, long now, SpreadMistake mistake) {
-			super(node, settings, SpreadWorld.DRAIN_TIMEOUT, now);
+		MistakenPolicy(String node, Settings settings, Duration drain, long now, SpreadMistake mistake) {
+			super(node, settings, drain, now);
 			this.node = node;
-			this.settings = settings;
 			this.mistake = mistake;
 		}
 
 		@Override
-		@Nullable Move move(Overview seen) {
-			Move move = super.move(seen);
-			int led = seen.led(this.node);
-			boolean from = move != null && switch (this.mistake) {
-				case NO_TIE_RULE -> led == seen.led(move.from());
-				case TWO_AT_ONCE -> led - move.receiverLed() >= 2;
-				default -> false;
-			};
-			if (move != null && from) {
-				return new Move(String.valueOf(seen.removable(this.node)), this.node, move.receiverLed());
+		boolean isDue(long now) {
+			return super.isDue((this.mistake == NO_HOLD) ? now + HOLD : now);
+		}
+
+		@Override
+		Map<String, Move> moves(long now, Overview seen, Set<String> counted) {
+			Map<String, Move> moves = super.moves(now, seen, counted);
+			if (this.mistake == NO_COMMON_ORDER) {
+				List<Move> order = List.copyOf(moves.values());
+				moves.replaceAll((election, move) -> new Move(election, move.term(), move.from(),
+						order.get((order.indexOf(move) + this.node.charAt(5)) % order.size()).to()));
 			}
-			return (this.mistake == WITHOUT_DIFFERENCE && move == null && seen.removable(this.node) != null
-					&& led == seen.share()) ? new Move(String.valueOf(seen.removable(this.node)), this.node, led - 1)
-							: move;
+			return moves;
 		}
 
 		@Override
-		boolean isToSuspend(Overview seen, Move move) {
+		boolean isReady(Overview seen, Move move, Set<String> open) {
+			return this.mistake == NOT_AWAITED || this.mistake == WHOEVER_IS_FIRST || super.isReady(seen, move, open);
+		}
+
+		@Override
+		boolean isToStandBack(Move move) {
 			return switch (this.mistake) {
-				case NOT_SUSPENDED, WHOEVER_IS_FIRST -> false;
-				case RECEIVER_SUSPENDED -> !move.from().equals(this.node);
-				default -> super.isToSuspend(seen, move);
+				case NOT_STANDING_BACK, WHOEVER_IS_FIRST -> false;
+				case RECEIVER_STANDS_BACK -> true;
+				default -> super.isToStandBack(move);
 			};
 		}
 
 		@Override
-		boolean isToBeWon(long leaderless) {
-			return switch (this.mistake) {
-				case RESUMED_AT_RELEASE -> false;
-				case ABSOLUTE_LIMIT -> true;
-				default -> super.isToBeWon(leaderless);
-			};
+		Decision decide(long now, Overview seen, boolean refuses) {
+			Map<String, Sight> changed = new HashMap<>();
+			seen.sights().forEach((election, sight) -> changed.put(election, change(sight)));
+			return super.decide(now, new Overview(changed), refuses && this.mistake != REFUSAL_IGNORED);
 		}
 
-		@Override
-		boolean isToResign(Overview seen, Move move, int period) {
-			return switch (this.mistake) {
-				case TWO_AT_ONCE, NOT_AWAITED, WHOEVER_IS_FIRST -> move.from().equals(this.node);
-				case NO_HELP_REQUIRED -> move.from().equals(this.node) && seen.isReady(move);
-				default -> super.isToResign(seen, move, period);
-			};
-		}
-
-		@Override
-		int period(long calm) {
-			if (this.mistake != PAUSE_NOT_DOUBLED) {
-				return super.period(calm);
-			}
-			long length = SpreadWorld.DRAIN_TIMEOUT.plus(SETTLING.multipliedBy(2)).toNanos();
-			long both = length + this.settings.hold().toNanos();
-			return (calm >= 0 && calm % both >= this.settings.hold().toNanos()) ? (int) (calm / both) : -1;
+		private Sight change(Sight sight) {
+			List<Candidate> candidates = sight.view()
+				.candidates()
+				.stream()
+				.filter((candidate) -> this.mistake != STRANGER_IGNORED || candidate.profile().capacity() > 0)
+				.map((candidate) -> (this.mistake == STRANGER_AWAITED || this.mistake == LIMIT_NOT_PUBLISHED)
+						? new Candidate(candidate.nodeId(), candidate.session(),
+								new NodeProfile(NodeProfile.PROTOCOL, 0, 1_000, Map.of()))
+						: candidate)
+				.toList();
+			Set<String> alive = (this.mistake == DEAD_NODE_COUNTS)
+					? candidates.stream().map(Candidate::session).collect(Collectors.toSet()) : sight.alive();
+			return new Sight(new View(sight.view().leader(), candidates, null), alive, sight.age());
 		}
 
 	}

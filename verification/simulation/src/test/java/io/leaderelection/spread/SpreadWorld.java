@@ -18,90 +18,92 @@ package io.leaderelection.spread;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.leaderelection.Term;
-import io.leaderelection.spread.Overview.Observation;
+import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.StandBack;
+import io.leaderelection.engine.NodeProfile;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.engine.StoreSession.Holder;
+import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.spread.SpreadPolicy.Decision;
-import io.leaderelection.spread.SpreadPolicy.HandOver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Nodes and elections in virtual time, in steps of a quarter of a second. Each node
- * observes each election at random times, acts with a delay, and may fail. Whichever
- * candidate tries first wins an election that is free.
+ * Nodes and elections of a lease table in virtual time, in steps of a tenth of a second.
+ * Each node reads leaders and candidates at times of its own, and acts on what it has
+ * read. The session of a dead node remains in the table for some time.
  */
 final class SpreadWorld {
 
 	static final Duration LEASE = Duration.ofSeconds(5);
 
-	static final Duration DRAIN_TIMEOUT = Duration.ofSeconds(20);
-
-	static final Duration HOLD = Duration.ofSeconds(60);
-
-	/** The longest time between two observations. */
-	static final Duration LONGEST_POLL = Duration.ofMillis(7500);
-
-	/** The longest time between two attempts of a candidate to win. */
-	private static final long LONGEST_ATTEMPT = TimeUnit.MILLISECONDS.toNanos(800);
-
-	private static final Observation UNKNOWN = new Observation(null, null, Map.of());
-
-	private static final long STEP = TimeUnit.MILLISECONDS.toNanos(250);
+	static final Duration HOLD = Duration.ofSeconds(10);
 
 	private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
-	private final Random random;
+	private static final long STEP = SECOND / 10;
 
-	/** Whether nodes observe and act as fast without a candidacy as with it. */
-	private final boolean table;
+	private static final long STAND_BACK = SECOND / 2;
+
+	/**
+	 * The longest times between two beats, and between two readings of the candidates.
+	 */
+	private static final long BEAT = SECOND * 5 / 2;
+
+	private static final long OLDEST = ElectionSpread.OLDEST.toNanos();
+
+	private static final long LISTED = SECOND * 30;
+
+	/** After this time without a beat, a node has been read twice without one. */
+	private static final long KNOWN_DEAD = SECOND * 9;
+
+	private final Random random;
 
 	private final SpreadMistake mistake;
 
+	final Duration drain;
+
 	final List<Node> nodes = new ArrayList<>();
 
-	final List<Election> elections = new ArrayList<>();
+	final List<Election> elections;
 
-	/** The times at which nodes began to hand over in order to spread elections. */
-	final List<Long> handOvers = new ArrayList<>();
+	private final List<Session> sessions = new ArrayList<>();
 
-	/** How often a node began to suspend its candidacy. */
-	int suspensions;
+	int handOvers;
 
-	/** The longest time for which an election had no leader. */
+	/** How many of them began when nobody else could win. */
+	int futileHandOvers;
+
 	long longestVacancy;
 
 	long now;
 
-	/**
-	 * Create a new {@code SpreadWorld} instance.
-	 * @param seed the seed of all random decisions
-	 * @param mistake the mistake of all nodes
-	 * @param maxLed the limit of each node
-	 * @param led how many elections each node leads at first
-	 */
-	SpreadWorld(long seed, SpreadMistake mistake, int maxLed, int... led) {
+	SpreadWorld(long seed, SpreadMistake mistake, Duration drain, int elections, int nodes) {
 		this.random = new Random(seed);
-		this.table = seed % 2 == 0;
 		this.mistake = mistake;
-		IntStream.range(0, Arrays.stream(led).sum()).forEach((number) -> this.elections.add(new Election(number)));
-		int next = 0;
-		for (int number : led) {
-			Node node = add(maxLed);
-			this.elections.subList(next, next + number).forEach((election) -> election.leader = node);
-			next += number;
+		this.drain = drain;
+		this.elections = IntStream.range(0, elections).mapToObj((number) -> new Election("e" + number)).toList();
+		for (int number = 0; number < nodes; number++) {
+			add().start();
+			run(Duration.ofMillis(this.random.nextInt(2000)));
 		}
 	}
 
-	Node add(int maxLed) {
-		Node node = new Node(this.nodes.size(), maxLed);
+	/** Add a node, which is not started. */
+	Node add() {
+		Node node = new Node("node-" + this.nodes.size());
 		this.nodes.add(node);
 		return node;
 	}
@@ -110,88 +112,63 @@ final class SpreadWorld {
 		long end = this.now + time.toNanos();
 		while (this.now < end) {
 			this.now += STEP;
-			this.elections.forEach(Election::step);
 			this.nodes.forEach(Node::step);
+			this.elections.forEach(Election::step);
+			this.sessions.removeIf((session) -> this.now - session.beatAt >= LISTED);
 		}
 	}
 
 	/**
-	 * Run until elections are spread evenly.
-	 * @return whether this was so within a time
+	 * Run until elections are even, and return the time, or a long time if they are not.
 	 */
-	boolean runUntilEven(Duration longest) {
-		long end = this.now + longest.toNanos();
-		while (necessary() > 0 && this.now < end) {
+	Duration runUntilEven(Duration longest) {
+		long start = this.now;
+		while ((necessary() > 0 || !isLed()) && this.now - start < longest.toNanos()) {
 			run(Duration.ofNanos(STEP));
 		}
-		return necessary() == 0;
+		return Duration.ofNanos(this.now - start);
 	}
 
-	/**
-	 * Return how many elections must move until they are spread evenly.
-	 */
+	/** Run until all elections have a leader. */
+	void runUntilLed() {
+		while (!isLed()) {
+			run(Duration.ofNanos(STEP));
+		}
+	}
+
+	private boolean isLed() {
+		return this.elections.stream().allMatch((election) -> election.leader != null && election.leader.isValid());
+	}
+
+	/** Return how many elections must move until they are even. */
 	int necessary() {
-		List<Integer> led = this.nodes.stream()
-			.filter((node) -> node.running)
-			.map(Node::led)
-			.sorted((first, second) -> second - first)
-			.toList();
+		List<Integer> led = this.nodes.stream().filter((node) -> node.session != null).map(Node::led).toList();
 		int floor = this.elections.size() / led.size();
 		int more = this.elections.size() % led.size();
-		int necessary = 0;
-		for (int i = 0; i < led.size(); i++) {
-			necessary += Math.max(0, led.get(i) - floor - ((i < more) ? 1 : 0));
-		}
-		return necessary;
+		List<Integer> sorted = led.stream().sorted(Comparator.reverseOrder()).toList();
+		return IntStream.range(0, sorted.size())
+			.map((i) -> Math.max(0, sorted.get(i) - floor - ((i < more) ? 1 : 0)))
+			.sum();
 	}
 
-	int mostLed() {
-		return this.nodes.stream().mapToInt(Node::led).max().orElseThrow();
-	}
-
-	/**
-	 * Return how many elections have a leader.
-	 */
-	int led() {
-		return this.nodes.stream().mapToInt(Node::led).sum();
-	}
-
-	/**
-	 * Let something fail at random, but not everything at once.
-	 */
-	void fail() {
-		Node node = this.nodes.get(this.random.nextInt(this.nodes.size()));
-		long others = this.nodes.stream().filter((other) -> other != node && other.isHealthy()).count();
-		if (others == 0) {
-			return;
-		}
-		switch (this.random.nextInt(5)) {
-			case 0 -> node.stop(true);
-			case 1 -> node.stop(false);
-			case 2 -> node.frozenUntil = this.now + this.random.nextLong(30 * SECOND);
-			case 3 -> node.cutUntil = this.now + this.random.nextLong(30 * SECOND);
-			default -> this.nodes.stream().filter((stopped) -> !stopped.running).findFirst().ifPresent(Node::start);
-		}
-	}
-
-	void heal() {
-		this.nodes.forEach(Node::start);
+	List<Integer> led() {
+		return this.nodes.stream().map(Node::led).toList();
 	}
 
 	private long random(long longest) {
-		return this.random.nextLong(longest);
+		return this.random.nextLong(longest) + 1;
 	}
 
 	/**
-	 * One election as the store knows it.
+	 * One election as the table has it.
 	 */
 	final class Election {
 
 		private final String name;
 
-		private @Nullable Node leader;
+		@Nullable Session leader;
 
-		private long term = 1;
+		private long term;
 
 		/** When the hand-over is complete, or 0. */
 		private long handedOverAt;
@@ -201,22 +178,22 @@ final class SpreadWorld {
 
 		private long freeSince;
 
-		/** When each node that was a candidate at the release tries to win. */
 		private final Map<Node, Long> attempts = new HashMap<>();
 
-		private Election(int number) {
-			this.name = "election-%03d".formatted(number);
+		private Election(String name) {
+			this.name = name;
 		}
 
 		private void step() {
-			Node before = this.leader;
-			if (before != null && !before.hasSession()) {
+			Session owner = this.leader;
+			if (owner != null && !owner.isValid()) {
 				free(null);
 			}
-			else if (before != null && this.handedOverAt != 0 && SpreadWorld.this.now >= this.handedOverAt
-					&& !before.isFrozen()) {
-				before.views.put(this.name, UNKNOWN);
-				free(before);
+			else if (owner != null && this.handedOverAt != 0 && SpreadWorld.this.now >= this.handedOverAt
+					&& owner.node.isHealthy()) {
+				free(owner.node);
+				// A turn frees it, and the next one shows that
+				owner.node.nextRead = SpreadWorld.this.now + STEP;
 			}
 			if (this.leader == null) {
 				elect();
@@ -229,34 +206,80 @@ final class SpreadWorld {
 			this.resigned = former;
 			this.freeSince = SpreadWorld.this.now;
 			this.attempts.clear();
-			SpreadWorld.this.nodes.stream()
-				.filter((node) -> node.isCandidate(this))
-				.forEach((node) -> this.attempts.put(node, this.freeSince + random(LONGEST_ATTEMPT)));
 		}
 
 		private void elect() {
 			long vacancy = SpreadWorld.this.now - this.freeSince;
-			List<Node> candidates = SpreadWorld.this.nodes.stream()
-				.filter((node) -> node.isCandidate(this) && (node != this.resigned || vacancy >= LEASE.toNanos())
-						&& SpreadWorld.this.now >= this.attempts.getOrDefault(node, 0L))
+			List<Node> winners = SpreadWorld.this.nodes.stream()
+				.filter((node) -> node.isHealthy()
+						&& SpreadWorld.this.now >= this.attempts.computeIfAbsent(node, (each) -> attempt(each)))
 				.toList();
-			SpreadWorld.this.longestVacancy = Math.max(SpreadWorld.this.longestVacancy, vacancy);
-			if (!candidates.isEmpty()) {
-				Node winner = candidates.get(SpreadWorld.this.random.nextInt(candidates.size()));
-				this.leader = winner;
+			if (this.term > 0) {
+				SpreadWorld.this.longestVacancy = Math.max(SpreadWorld.this.longestVacancy, vacancy);
+			}
+			if (!winners.isEmpty()) {
+				Node winner = winners.get(SpreadWorld.this.random.nextInt(winners.size()));
+				this.leader = winner.session;
 				this.term++;
 				winner.won(this);
 			}
 		}
 
-		private Observation observation() {
-			Map<String, Integer> candidates = new HashMap<>();
-			SpreadWorld.this.nodes.stream()
-				.filter((node) -> node == this.leader || node.isCandidate(this))
-				.forEach((node) -> candidates.put(node.id, 0));
-			return new Observation((this.leader != null) ? this.leader.id : null, new Term(0, 1, this.term),
-					candidates);
+		private long attempt(Node node) {
+			boolean others = listed().stream().anyMatch((other) -> other.node != node && other.node != this.resigned);
+			long wait = (node == this.resigned && others) ? LEASE.toNanos()
+					: (node.standBack(this) != StandBack.NOT && others) ? STAND_BACK : 0;
+			return SpreadWorld.this.now + wait + random(STEP * 2)
+					+ Math.max(0, node.unusableUntil - SpreadWorld.this.now);
 		}
+
+		private Collection<Session> listed() {
+			return SpreadWorld.this.sessions.stream()
+				.filter((session) -> !session.unlisted.contains(this.name)
+						&& session.node.unusableUntil <= SpreadWorld.this.now)
+				.toList();
+		}
+
+	}
+
+	/**
+	 * A row of the table.
+	 */
+	final class Session {
+
+		private final Node node;
+
+		private final long number = random(Long.MAX_VALUE - 1);
+
+		private long beat;
+
+		private long beatAt = SpreadWorld.this.now;
+
+		private final Set<String> unlisted = new HashSet<>();
+
+		private boolean ended;
+
+		private Session(Node node) {
+			this.node = node;
+		}
+
+		private String name() {
+			return this.node.id + "/" + this.number;
+		}
+
+		boolean isValid() {
+			return !this.ended && SpreadWorld.this.now - this.beatAt < LEASE.toNanos();
+		}
+
+	}
+
+	/**
+	 * What a node knows of another one.
+	 *
+	 * @param beat its last beat
+	 * @param first when that was first read
+	 */
+	private record Sighting(long beat, long first) {
 
 	}
 
@@ -265,157 +288,216 @@ final class SpreadWorld {
 	 */
 	final class Node {
 
-		private final String id;
-
-		private final int maxLed;
+		final String id;
 
 		/** Whether this node can start its services as a leader. */
 		boolean usable = true;
 
-		/** Whether this node does its part. */
+		int maxLed = NodeProfile.UNLIMITED;
+
+		/** Whether this node takes part. */
 		boolean spreads = true;
 
-		private boolean running;
+		@Nullable Session session;
 
 		private long frozenUntil;
 
-		private long cutUntil;
+		private long killedAt;
 
-		/** When the store last received something from this node. */
-		private long lastHeard;
+		private long unusableUntil;
 
-		private SpreadPolicy policy;
+		private long refusedUntil;
+
+		private int refusals;
+
+		private @Nullable SpreadPolicy policy;
+
+		private Map<String, StandBack> standBacks = Map.of();
+
+		@Nullable String waiting;
+
+		private Map<String, Sight> read = Map.of();
+
+		private Map<String, List<Candidate>> candidates = Map.of();
+
+		private Set<String> alive = Set.of();
+
+		private Map<Session, Sighting> sightings = new HashMap<>();
+
+		private long readAt;
+
+		private long listedAt;
+
+		private long nextRead;
+
+		private long nextList;
 
 		private long nextComparison;
 
-		private Set<String> suspended = Set.of();
-
-		/** When this node acts on {@link #suspended}. */
-		private final Map<String, Long> actsAt = new HashMap<>();
-
-		private final Map<String, Boolean> withdrawn = new HashMap<>();
-
-		private final Map<String, Long> suspendedUntil = new HashMap<>();
-
-		private final Map<String, Observation> views = new HashMap<>();
-
-		private final Map<String, Long> nextPolls = new HashMap<>();
-
-		private Node(int number, int maxLed) {
-			this.id = "node-%02d".formatted(number);
-			this.maxLed = maxLed;
-			start();
+		private Node(String id) {
+			this.id = id;
 		}
 
 		void start() {
-			if (this.running) {
-				return;
-			}
-			this.running = true;
-			this.frozenUntil = 0;
-			this.cutUntil = 0;
-			this.lastHeard = SpreadWorld.this.now;
-			this.suspended = Set.of();
-			this.withdrawn.clear();
-			this.actsAt.clear();
-			this.views.clear();
-			this.nextPolls.clear();
-			this.policy = SpreadWorld.this.mistake.policy(this.id, new ElectionSpread.Settings(true, this.maxLed, HOLD),
+			Session begun = new Session(this);
+			SpreadWorld.this.sessions.add(begun);
+			this.session = begun;
+			this.policy = SpreadWorld.this.mistake.policy(this.id,
+					new ElectionSpread.Settings(true, this.maxLed, HOLD, Duration.ofMinutes(1)), SpreadWorld.this.drain,
 					SpreadWorld.this.now);
+			this.standBacks = Map.of();
+			this.read = Map.of();
+			this.sightings = new HashMap<>();
+			this.nextRead = 0;
+			this.nextList = 0;
 			this.nextComparison = SpreadWorld.this.now + random(SECOND);
 		}
 
-		void stop(boolean orderly) {
-			this.running = false;
-			if (orderly) {
-				this.lastHeard = SpreadWorld.this.now - LEASE.toNanos();
+		void kill() {
+			this.session = null;
+			this.killedAt = SpreadWorld.this.now;
+		}
+
+		/** Return whether others must know that this node can win nothing. */
+		private boolean isDead() {
+			return !isHealthy() && SpreadWorld.this.now - this.killedAt >= KNOWN_DEAD;
+		}
+
+		/** Stop in good order, which takes no time. */
+		void stop() {
+			Session running = this.session;
+			if (running != null) {
+				running.ended = true;
+				SpreadWorld.this.sessions.remove(running);
+				this.session = null;
 			}
 		}
 
-		boolean isHealthy() {
-			return this.running && !isFrozen() && !isCut() && hasSession();
+		void freeze(Duration time) {
+			this.frozenUntil = SpreadWorld.this.now + time.toNanos();
 		}
 
-		private boolean isFrozen() {
-			return SpreadWorld.this.now < this.frozenUntil;
-		}
-
-		private boolean isCut() {
-			return SpreadWorld.this.now < this.cutUntil;
-		}
-
-		private boolean hasSession() {
-			return SpreadWorld.this.now - this.lastHeard < LEASE.toNanos();
-		}
-
-		private boolean isCandidate(Election election) {
-			return hasSession() && !this.withdrawn.getOrDefault(election.name, false)
-					&& SpreadWorld.this.now >= this.suspendedUntil.getOrDefault(election.name, 0L);
+		private boolean isHealthy() {
+			return this.session != null && SpreadWorld.this.now >= this.frozenUntil;
 		}
 
 		int led() {
-			return (int) SpreadWorld.this.elections.stream().filter((election) -> election.leader == this).count();
+			return (int) SpreadWorld.this.elections.stream()
+				.filter((election) -> election.leader != null && election.leader == this.session)
+				.count();
+		}
+
+		private StandBack standBack(Election election) {
+			return this.standBacks.getOrDefault(election.name, StandBack.NOT);
 		}
 
 		private void won(Election election) {
-			Observation before = this.views.getOrDefault(election.name, UNKNOWN);
-			this.views.put(election.name, new Observation(this.id, new Term(0, 1, election.term), before.candidates()));
-			this.nextPolls.remove(election.name);
 			if (!this.usable) {
+				this.unusableUntil = SpreadWorld.this.now + 30 * SECOND;
+				this.refusedUntil = SpreadWorld.this.now + (60 * SECOND << Math.min(6, this.refusals++));
 				election.handedOverAt = SpreadWorld.this.now + 3 * SECOND;
-				this.suspendedUntil.put(election.name, SpreadWorld.this.now + 30 * SECOND);
 			}
 		}
 
 		private void step() {
-			if (!this.running || isFrozen()) {
+			Session own = this.session;
+			if (own == null || !isHealthy()) {
 				return;
 			}
-			if (!isCut()) {
-				this.lastHeard = SpreadWorld.this.now;
+			if (!own.isValid()) {
+				// Frozen for longer than the lease
+				stop();
+				start();
+				return;
 			}
-			SpreadWorld.this.elections.forEach(this::observe);
-			if (this.spreads && SpreadWorld.this.now >= this.nextComparison) {
-				this.nextComparison = SpreadWorld.this.now + SECOND;
-				compare();
+			read(own);
+			SpreadPolicy present = this.policy;
+			if (present != null && this.spreads && SpreadWorld.this.now >= this.nextComparison) {
+				compare(present);
+				this.nextComparison = SpreadWorld.this.now + (present.isHandingOver() ? 2 * STEP : SECOND);
 			}
-			SpreadWorld.this.elections.forEach((election) -> {
-				if (SpreadWorld.this.now >= this.actsAt.getOrDefault(election.name, Long.MAX_VALUE)) {
-					this.actsAt.remove(election.name);
-					this.withdrawn.put(election.name,
-							this.suspended.contains(election.name) && election.leader != this);
+		}
+
+		private void read(Session own) {
+			long time = SpreadWorld.this.now;
+			if (time < this.nextRead) {
+				return;
+			}
+			this.nextRead = time + ((led() > 0) ? SECOND : BEAT) + random(3 * STEP);
+			own.beat++;
+			own.beatAt = time;
+			own.unlisted.clear();
+			this.standBacks.forEach((election, how) -> {
+				if (how == StandBack.UNLISTED) {
+					own.unlisted.add(election);
 				}
 			});
+			this.readAt = time;
+			if (time >= this.nextList) {
+				this.nextList = time + BEAT;
+				list(time);
+			}
+			Map<String, Sight> rows = new HashMap<>();
+			SpreadWorld.this.elections.forEach((election) -> {
+				Session owner = election.leader;
+				Holder leader = (owner != null && owner.isValid()) ? new Holder(owner.node.id, owner.name(),
+						new Term(0, 1, election.term), null, NodeProfile.UNKNOWN, null) : null;
+				rows.put(election.name,
+						new Sight(new View(leader, this.candidates.getOrDefault(election.name, List.of()), null),
+								this.alive, Duration.ZERO));
+			});
+			this.read = rows;
 		}
 
-		private void observe(Election election) {
-			if (isCut()) {
-				this.views.put(election.name, UNKNOWN);
-			}
-			else if (SpreadWorld.this.now >= this.nextPolls.getOrDefault(election.name, 0L)) {
-				this.views.put(election.name, election.observation());
-				long longest = (SpreadWorld.this.table || election.leader == this) ? 3 * SECOND / 2
-						: LONGEST_POLL.toNanos();
-				this.nextPolls.put(election.name, SpreadWorld.this.now + longest / 5 * 2 + random(longest / 5 * 3));
-			}
+		private void list(long time) {
+			this.listedAt = time;
+			Map<Session, Sighting> present = new HashMap<>();
+			SpreadWorld.this.sessions.forEach((other) -> {
+				Sighting known = this.sightings.get(other);
+				present.put(other,
+						(known != null && known.beat() == other.beat) ? known : new Sighting(other.beat, time));
+			});
+			this.sightings = present;
+			this.alive = present.keySet()
+				.stream()
+				.filter((other) -> time - present.get(other).first() < OLDEST)
+				.map(Session::name)
+				.collect(Collectors.toSet());
+			Map<String, List<Candidate>> listed = new HashMap<>();
+			SpreadWorld.this.elections.forEach((election) -> listed.put(election.name,
+					election.listed().stream().map((other) -> other.node.candidate(other)).toList()));
+			this.candidates = listed;
 		}
 
-		private void compare() {
-			Decision decision = this.policy.decide(SpreadWorld.this.now, new Overview(this.views));
-			HandOver handOver = decision.handOver();
+		private Candidate candidate(Session own) {
+			int capacity = this.spreads ? this.maxLed : 0;
+			return new Candidate(this.id, own.name(), new NodeProfile(NodeProfile.PROTOCOL, 0, capacity, Map.of()));
+		}
+
+		private void compare(SpreadPolicy present) {
+			long time = SpreadWorld.this.now;
+			if (time - Math.min(this.readAt, this.listedAt) > OLDEST) {
+				return;
+			}
+			Decision decision = present.decide(time, new Overview(this.read), time < this.refusedUntil);
+			decision.standBacks().forEach((election, how) -> {
+				if (how == StandBack.UNLISTED && this.standBacks.get(election) != how) {
+					// A turn begins at once
+					this.nextRead = time + random(3 * STEP);
+				}
+			});
+			this.standBacks = decision.standBacks();
+			this.waiting = decision.status().waiting();
 			for (Election election : SpreadWorld.this.elections) {
-				if (decision.suspended().contains(election.name) != this.suspended.contains(election.name)) {
-					SpreadWorld.this.suspensions += decision.suspended().contains(election.name) ? 1 : 0;
-					this.actsAt.put(election.name,
-							SpreadWorld.this.now + random((SpreadWorld.this.table ? 1 : 8) * STEP));
-				}
-				if (handOver != null && election.name.equals(handOver.election()) && election.leader == this
+				if (decision.handOvers().containsKey(election.name) && election.leader == this.session
 						&& election.handedOverAt == 0) {
-					election.handedOverAt = SpreadWorld.this.now + random(DRAIN_TIMEOUT.toNanos());
-					SpreadWorld.this.handOvers.add(SpreadWorld.this.now);
+					election.handedOverAt = time + random(Math.max(1, SpreadWorld.this.drain.toNanos()));
+					SpreadWorld.this.handOvers++;
+					SpreadWorld.this.futileHandOvers += SpreadWorld.this.sessions.stream()
+						.anyMatch((other) -> other.node != this && !other.unlisted.contains(election.name)
+								&& !other.node.isDead()) ? 0 : 1;
 				}
 			}
-			this.suspended = Set.copyOf(decision.suspended());
 		}
 
 	}
