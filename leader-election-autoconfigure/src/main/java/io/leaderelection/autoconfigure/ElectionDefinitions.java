@@ -129,12 +129,14 @@ final class ElectionDefinitions {
 	 * @return the time from the request to the end of the stop
 	 */
 	Duration longestStop() {
+		return longestDrain().plus(ElectionSettings.GRACE).plus(DATABASE_GRACE);
+	}
+
+	Duration longestDrain() {
 		return this.definitions.stream()
 			.map((definition) -> definition.settings().drainTimeout())
 			.max(Duration::compareTo)
-			.orElseThrow()
-			.plus(ElectionSettings.GRACE)
-			.plus(DATABASE_GRACE);
+			.orElseThrow();
 	}
 
 	/**
@@ -216,6 +218,18 @@ final class ElectionDefinitions {
 				"It is not positive, but a node that is a candidate must be allowed to lead.",
 				"Set at least 1, or remove it for no limit. To keep this node from leading, set " + PREFIX
 						+ "candidate=false.");
+	}
+
+	/**
+	 * Return the capacity of this node, which is the same in all elections.
+	 */
+	static int capacity(LeaderElectionProperties properties) {
+		Integer limit = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
+		if (limit == null) {
+			return properties.spread() ? NodeProfile.UNLIMITED : 0;
+		}
+		int capacity = Math.min(limit, NodeProfile.UNLIMITED);
+		return properties.spread() ? capacity : -capacity;
 	}
 
 	/**
@@ -377,7 +391,8 @@ final class ElectionDefinitions {
 			return new ElectionDefinition(new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease),
 					this.properties.fastTakeover(), drainTimeout(),
 					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys(),
-					new NodeProfile(NodeProfile.PROTOCOL, priority(), capacity(), this.properties.metadata()),
+					new NodeProfile(NodeProfile.PROTOCOL, priority(), capacity(this.properties),
+							this.properties.metadata()),
 					priorityHold()), lockId(), termEpoch());
 		}
 
@@ -451,12 +466,6 @@ final class ElectionDefinitions {
 					"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
 							+ "; a candidate with a higher number goes first.");
 			return priority;
-		}
-
-		private int capacity() {
-			Integer maxLed = this.properties.maxLed();
-			return !this.properties.spread() ? 0
-					: Math.min((maxLed != null) ? maxLed : NodeProfile.UNLIMITED, NodeProfile.UNLIMITED);
 		}
 
 		private Duration priorityHold() {

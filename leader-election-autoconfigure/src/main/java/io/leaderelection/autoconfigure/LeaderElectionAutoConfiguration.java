@@ -29,7 +29,6 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.LogContext;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.lifecycle.LeaderServices;
 import io.leaderelection.lifecycle.LeadershipSequence;
 import io.leaderelection.observation.MdcLogContext;
@@ -153,10 +152,11 @@ public final class LeaderElectionAutoConfiguration {
 	/** Compares elections also if all other beans are lazy. */
 	@Bean(initMethod = "start", destroyMethod = "stop")
 	@Lazy(false)
-	ElectionSpread electionSpread(DefaultLeaderElectors electors, LeaderElectionProperties properties) {
-		Integer maxLed = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
-		return new ElectionSpread(electors, new ElectionSpread.Settings(properties.spread(),
-				(maxLed != null) ? maxLed : NodeProfile.UNLIMITED, properties.spreadHold(), properties.priorityHold()));
+	ElectionSpread electionSpread(DefaultLeaderElectors electors, ElectionDefinitions definitions,
+			LeaderElectionProperties properties) {
+		return new ElectionSpread(electors,
+				new ElectionSpread.Settings(electors.getDefault().getNodeId(), ElectionDefinitions.capacity(properties),
+						properties.spreadHold(), properties.priorityHold(), definitions.longestDrain()));
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */

@@ -324,7 +324,8 @@ public final class DefaultLeaderElector implements LeaderElector {
 
 	/**
 	 * Return the leader, which may be this node, and the candidates, as far as they are
-	 * known to this node. With a store without spread, all candidates count as alive.
+	 * known to this node. With a store without spread, all candidates count as alive, and
+	 * the capacity of other nodes is not known.
 	 * @return the sight, in memory, or {@code null} if there is none yet
 	 */
 	public @Nullable Sight sight() {
@@ -333,7 +334,12 @@ public final class DefaultLeaderElector implements LeaderElector {
 			return spreading.sight();
 		}
 		ElectionState known = this.election.state();
-		List<Candidate> candidates = known.view().candidates();
+		List<Candidate> candidates = known.view()
+			.candidates()
+			.stream()
+			.map((candidate) -> candidate.nodeId().equals(getNodeId())
+					? new Candidate(getNodeId(), candidate.session(), this.election.settings().profile()) : candidate)
+			.toList();
 		return new Sight(new View(this.election.leader(known), candidates, null),
 				candidates.stream().map(Candidate::session).collect(Collectors.toSet()), Duration.ZERO);
 	}

@@ -27,8 +27,8 @@ import java.util.stream.Collectors;
  * @param protocol the number of the protocol between nodes that it uses, or 0 if it
  * publishes none
  * @param priority its priority, from 0 to {@value #MAX_PRIORITY}
- * @param capacity how many elections it leads at most of those that spread over nodes, or
- * 0 if it does not take part in that
+ * @param capacity how many elections it leads at most, negative if it does not take part
+ * in spreading them over nodes, or 0 if it has no limit, either
  * @param metadata values for the applications on other nodes, by name
  */
 public record NodeProfile(int protocol, int priority, int capacity, Map<String, String> metadata) {

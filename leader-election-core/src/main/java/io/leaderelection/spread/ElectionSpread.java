@@ -22,8 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
@@ -32,7 +30,6 @@ import io.leaderelection.LeadershipRevokedEvent.Reason;
 import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStore.Sight;
-import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.Platform;
 import io.leaderelection.engine.Transition;
 import io.leaderelection.spread.SpreadPolicy.Decision;
@@ -48,14 +45,10 @@ public final class ElectionSpread {
 
 	private static final Log logger = LogFactory.getLog(ElectionSpread.class);
 
-	/** Nothing is decided by what is older: another node may have read it long before. */
-	static final Duration OLDEST = Duration.ofSeconds(5);
+	private static final long INTERVAL = TimeUnit.SECONDS.toNanos(1);
 
 	/** The interval of comparisons while hand-overs begin and end. */
 	private static final long HANDING_OVER = TimeUnit.MILLISECONDS.toNanos(200);
-
-	/** After how many times the hold to log why elections are not spread. */
-	private static final int HOLDS_UNTIL_LOGGED = 6;
 
 	private static final Pattern OTHER_CAUSES = Pattern.compile("^spread$|^max-led$|\\(priority\\)$");
 
@@ -63,15 +56,14 @@ public final class ElectionSpread {
 
 	private final Settings settings;
 
-	private final ScheduledExecutorService executor = Executors
-		.newSingleThreadScheduledExecutor((task) -> Platform.SYSTEM.newThread("spread", task));
-
 	private volatile @Nullable SpreadStatus status;
 
-	/** Since when the status has been the same, until that is logged. */
-	private @Nullable Long unloggedSince;
+	/** Since when the status has been the same, and whether that needs no message. */
+	private long changed;
 
-	private boolean failing;
+	private boolean logged;
+
+	private volatile boolean stopped;
 
 	/**
 	 * Create a new {@code ElectionSpread} instance.
@@ -95,16 +87,9 @@ public final class ElectionSpread {
 	 * Start to compare, if elections are to be spread or limited.
 	 */
 	public void start() {
-		if (this.settings.enabled() || this.settings.maxLed() < NodeProfile.UNLIMITED) {
-			Duration longestDrain = this.electors.all()
-				.stream()
-				.map(DefaultLeaderElector::drainTimeout)
-				.max(Duration::compareTo)
-				.orElseThrow();
-			SpreadPolicy policy = new SpreadPolicy(this.electors.getDefault().getNodeId(), this.settings, longestDrain,
-					System.nanoTime());
-			compare(policy);
-			this.executor.scheduleWithFixedDelay(() -> run(policy), 1, 1, TimeUnit.SECONDS);
+		if (this.settings.capacity() != 0) {
+			SpreadPolicy policy = new SpreadPolicy(this.settings, System.nanoTime());
+			Platform.SYSTEM.newThread("spread", () -> run(policy)).start();
 		}
 	}
 
@@ -112,68 +97,62 @@ public final class ElectionSpread {
 	 * Stop to compare for good.
 	 */
 	public void stop() {
-		this.executor.shutdownNow();
+		this.stopped = true;
 	}
 
 	private void run(SpreadPolicy policy) {
-		compare(policy);
-		while (policy.isHandingOver() && !this.executor.isShutdown()) {
-			LockSupport.parkNanos(HANDING_OVER);
-			compare(policy);
+		Throwable failure = null;
+		boolean reported = false;
+		while (!this.stopped) {
+			try {
+				if (failure != null && !reported) {
+					reported = true;
+					logger.warn("Could not compare the elections to spread them", failure);
+				}
+				publish(compare(policy));
+				failure = null;
+				reported = false;
+			}
+			catch (Throwable ex) {
+				// Reported by the next comparison, since there may be no memory for that
+				failure = ex;
+			}
+			LockSupport.parkNanos(policy.isHandingOver() ? HANDING_OVER : INTERVAL);
 		}
 	}
 
-	private void compare(SpreadPolicy policy) {
-		try {
-			Map<String, Sight> seen = new HashMap<>();
-			for (DefaultLeaderElector elector : this.electors.all()) {
-				Sight sight = elector.sight();
-				if (sight == null || sight.age().compareTo(OLDEST) > 0) {
-					publish(new SpreadStatus(0, this.electors.all().size(), "nothing was read within 5s"));
-					return;
-				}
-				seen.put(elector.getElection(), sight);
+	private SpreadStatus compare(SpreadPolicy policy) {
+		Map<String, Sight> seen = new HashMap<>();
+		for (DefaultLeaderElector elector : this.electors.all()) {
+			Sight sight = elector.sight();
+			if (sight == null || sight.age().compareTo(SpreadPolicy.SKEW) > 0) {
+				return new SpreadStatus(0, this.electors.all().size(), "nothing was read within 5s");
 			}
-			Overview overview = new Overview(seen);
-			Decision decision = policy.decide(System.nanoTime(), overview, this.settings.enabled() && isRefusing());
-			publish(decision.status());
-			decision.standBacks().forEach((election, how) -> this.electors.get(election).standBack(how));
-			decision.handOvers()
-				.forEach((election, cause) -> this.electors.get(election)
-					.requestResignation(overview.terms().get(election), cause));
-			this.failing = false;
+			seen.put(elector.getElection(), sight);
 		}
-		catch (Throwable ex) {
-			// The next comparison is a new attempt
-			warnOnce(ex);
-		}
+		Overview overview = new Overview(seen);
+		boolean spreads = this.settings.capacity() > 0;
+		Decision decision = policy.decide(System.nanoTime(), overview, spreads && isRefusing());
+		decision.standBacks().forEach((election, how) -> this.electors.get(election).standBack(how));
+		decision.handOvers()
+			.forEach((election) -> this.electors.get(election)
+				.requestResignation(overview.term(election), spreads ? "spread" : "max-led"));
+		return decision.status();
 	}
 
 	private void publish(SpreadStatus next) {
+		long now = System.nanoTime();
 		SpreadStatus last = this.status;
 		this.status = next;
-		long now = System.nanoTime();
 		if (last == null || !Objects.equals(last.waiting(), next.waiting())) {
-			this.unloggedSince = now;
+			this.changed = now;
+			this.logged = next.waiting() == null;
 		}
-		Long since = this.unloggedSince;
-		if (next.waiting() != null && since != null
-				&& now - since >= this.settings.hold().multipliedBy(HOLDS_UNTIL_LOGGED).toNanos()) {
-			logger.info("Elections are not spread evenly: " + next.waiting() + " (node '"
-					+ this.electors.getDefault().getNodeId() + "')");
-			this.unloggedSince = null;
-		}
-	}
-
-	private void warnOnce(Throwable cause) {
-		try {
-			if (!this.failing) {
-				logger.warn("Could not compare the elections to spread them", cause);
-				this.failing = true;
-			}
-		}
-		catch (Throwable ex) {
-			// Ends no later comparison: there may be no memory for the message
+		if (!this.logged
+				&& now - this.changed >= this.settings.hold().multipliedBy(SpreadPolicy.MOST_HOLDS).toNanos()) {
+			String node = " (node '" + this.settings.node() + "')";
+			logger.info("Elections are not spread evenly: " + next.waiting() + node);
+			this.logged = true;
 		}
 	}
 
@@ -199,12 +178,14 @@ public final class ElectionSpread {
 	/**
 	 * How elections are spread.
 	 *
-	 * @param enabled whether this node hands over elections to others that lead fewer
-	 * @param maxLed how many elections this node leads at most, unless nobody else does
+	 * @param node the id of this node
+	 * @param capacity the {@linkplain io.leaderelection.engine.NodeProfile#capacity()
+	 * capacity} of this node
 	 * @param hold how long leaders and nodes must not have changed before elections move
 	 * @param refusal how long what was taken from this node does not move back to it
+	 * @param drain how long a hand-over waits at most
 	 */
-	public record Settings(boolean enabled, int maxLed, Duration hold, Duration refusal) {
+	public record Settings(String node, int capacity, Duration hold, Duration refusal, Duration drain) {
 
 	}
 

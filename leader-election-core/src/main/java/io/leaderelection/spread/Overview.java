@@ -16,7 +16,7 @@
 
 package io.leaderelection.spread;
 
-import java.util.Collections;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -28,9 +28,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BinaryOperator;
-import java.util.function.Predicate;
 import java.util.function.ToIntFunction;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.leaderelection.Term;
@@ -43,73 +41,58 @@ import org.jspecify.annotations.Nullable;
  * The leaders and candidates of all elections as one node observes them. Two nodes that
  * observe the same find the same {@link #plan plan}.
  */
-final class Overview {
+class Overview {
 
 	private final SortedMap<String, Sight> elections;
 
-	private final Map<String, Term> terms = new HashMap<>();
+	/** The leaders whose term is known. */
+	private final Map<String, Holder> leaders = new HashMap<>();
 
 	private final Map<String, Integer> led = new HashMap<>();
 
+	/** The nodes that have shown themselves lately. */
 	private final Map<String, Candidate> alive = new HashMap<>();
-
-	/** The priorities of the candidates that are alive. */
-	private final Map<String, Map<String, Integer>> candidates = new HashMap<>();
 
 	Overview(Map<String, Sight> elections) {
 		this.elections = new TreeMap<>(elections);
 		this.elections.forEach((election, sight) -> {
 			// A node that was restarted has two sessions for some time
-			sight.view()
-				.candidates()
-				.stream()
-				.filter((candidate) -> sight.alive().contains(candidate.session()))
-				.forEach((candidate) -> this.alive.merge(candidate.nodeId(), candidate,
-						BinaryOperator.minBy(Comparator.comparing(Candidate::session))));
+			candidates(election).forEach((candidate) -> this.alive.merge(candidate.nodeId(), candidate,
+					BinaryOperator.minBy(Comparator.comparing(Candidate::session))));
 			Holder leader = sight.view().leader();
 			if (leader != null && leader.term() != null) {
-				this.terms.put(election, leader.term());
+				this.leaders.put(election, leader);
 				this.led.merge(leader.nodeId(), 1, Integer::sum);
 			}
 		});
-		this.elections.forEach((election, sight) -> this.candidates.put(election, sight.view()
-			.candidates()
-			.stream()
-			.filter((candidate) -> this.alive.containsKey(candidate.nodeId()))
-			.collect(Collectors.toMap(Candidate::nodeId, (candidate) -> candidate.profile().priority(), Math::max))));
 	}
 
-	Map<String, Sight> sights() {
+	SortedMap<String, Sight> elections() {
 		return this.elections;
 	}
 
-	Set<String> elections() {
-		return this.elections.keySet();
+	@Nullable Term term(String election) {
+		Holder leader = this.leaders.get(election);
+		return (leader != null) ? leader.term() : null;
 	}
 
-	/** Return the terms of the known leaders by the name of the election. */
-	Map<String, Term> terms() {
-		return this.terms;
+	Map<String, Candidate> alive() {
+		return this.alive;
 	}
 
-	/** Return the nodes that have shown themselves lately. */
-	Set<String> alive() {
-		return this.alive.keySet();
-	}
-
-	/** Return the session of a node that is alive. */
-	String session(String node) {
-		return Objects.requireNonNull(this.alive.get(node)).session();
+	boolean isLeader(String node, String election) {
+		Holder leader = this.leaders.get(election);
+		return leader != null && leader.nodeId().equals(node);
 	}
 
 	int led(String node) {
 		return this.led.getOrDefault(node, 0);
 	}
 
-	@Nullable String leader(String election) {
-		Sight sight = this.elections.get(election);
-		Holder leader = (sight != null) ? sight.view().leader() : null;
-		return (leader != null) ? leader.nodeId() : null;
+	/** Return how many elections each node leads at most if they are even. */
+	int share() {
+		int nodes = Math.max(1, this.alive.size());
+		return (this.elections.size() + nodes - 1) / nodes;
 	}
 
 	private int capacity(String node) {
@@ -117,133 +100,107 @@ final class Overview {
 		return (candidate != null) ? candidate.profile().capacity() : 0;
 	}
 
-	private Map<String, Integer> candidates(String election) {
-		return this.candidates.getOrDefault(election, Map.of());
+	private boolean takesPart(String node) {
+		return capacity(node) > 0;
 	}
 
-	/** Return how many elections each of some nodes leads at most if they are even. */
-	int share(int nodes) {
-		int number = Math.max(1, nodes);
-		return (this.elections.size() + number - 1) / number;
+	private boolean isFull(String node, int led) {
+		return capacity(node) != 0 && led >= Math.abs(capacity(node));
 	}
 
-	/** Return who can win an election although a node of the election can, too. */
-	private Stream<String> rivals(String election, String node) {
-		int least = candidates(election).getOrDefault(node, 0);
-		return candidates(election).entrySet()
-			.stream()
-			.filter((other) -> !other.getKey().equals(node) && other.getValue() >= least)
-			.map(Map.Entry::getKey);
+	private Stream<Candidate> candidates(String election) {
+		Sight sight = Objects.requireNonNull(this.elections.get(election));
+		return sight.view().candidates().stream().filter((candidate) -> sight.alive().contains(candidate.session()));
+	}
+
+	/** Return who can win an election: the candidates of the highest priority. */
+	private List<String> electable(String election) {
+		int highest = candidates(election).mapToInt((candidate) -> candidate.profile().priority()).max().orElse(0);
+		return candidates(election).filter((candidate) -> candidate.profile().priority() == highest)
+			.map(Candidate::nodeId)
+			.distinct()
+			.toList();
 	}
 
 	/**
-	 * Return whether another candidate of an election leads at least two elections fewer
-	 * than a node, and may lead more.
+	 * Return whether an election is to move between nodes that lead so many: if the giver
+	 * is above its limit, or they differ by two at least.
 	 */
+	private boolean isToMove(String from, String to, ToIntFunction<String> led) {
+		boolean uneven = takesPart(from) && takesPart(to) && led.applyAsInt(from) - led.applyAsInt(to) >= 2;
+		return (uneven || isFull(from, led.applyAsInt(from) - 1)) && !isFull(to, led.applyAsInt(to));
+	}
+
+	/** Return whether another node that can win an election is to do so. */
 	boolean hasLighterRival(String election, String node) {
-		return rivals(election, node).anyMatch((other) -> led(other) <= led(node) - 2 && led(other) < capacity(other));
+		return electable(election).stream().anyMatch((other) -> isToMove(node, other, this::led));
 	}
 
 	/**
 	 * Return the moves that make the elections even: each from the leader of the most
-	 * elections to the candidate of the fewest, among those of the highest priority,
-	 * while they differ by two at least. A hash resolves ties.
-	 * @param movable which elections may move
+	 * elections to the candidate of the fewest. A hash resolves ties.
 	 * @param counted the nodes that count
-	 * @param most how many moves to find at most
 	 */
-	Map<String, Move> plan(Predicate<String> movable, Set<String> counted, int most) {
+	Map<String, Move> plan(Set<String> counted) {
 		Map<String, Integer> numbers = new HashMap<>(this.led);
-		Map<String, Move> moves = new LinkedHashMap<>();
 		ToIntFunction<String> led = (node) -> numbers.getOrDefault(node, 0);
 		Comparator<Move> order = Comparator.<Move>comparingInt((move) -> -led.applyAsInt(move.from()))
 			.thenComparing(Move::from)
 			.thenComparingInt((move) -> led.applyAsInt(move.to()))
-			.thenComparingInt(Move::hash);
-		List<Move> possible = elections().stream()
-			.filter(movable)
-			.flatMap((election) -> moves(election, counted))
-			.toList();
-		Optional<Move> next = Optional.empty();
-		do {
-			next = possible.stream()
-				.filter((move) -> !moves.containsKey(move.election())
-						&& led.applyAsInt(move.from()) - led.applyAsInt(move.to()) >= 2
-						&& led.applyAsInt(move.to()) < capacity(move.to()))
-				.min(order);
-			next.ifPresent((move) -> {
-				moves.put(move.election(), move);
-				numbers.merge(move.from(), -1, Integer::sum);
-				numbers.merge(move.to(), 1, Integer::sum);
-			});
+			.thenComparingInt(Move::hash)
+			.thenComparing(Move::election)
+			.thenComparing(Move::to);
+		List<Move> possible = new ArrayList<>();
+		this.leaders.forEach((election, leader) -> {
+			List<String> electable = electable(election).stream().filter(counted::contains).toList();
+			if (leader.term() != null && electable.contains(leader.nodeId())) {
+				electable.forEach((to) -> possible.add(new Move(election, leader.term(), leader.nodeId(), to)));
+			}
+		});
+		Map<String, Move> plan = new LinkedHashMap<>();
+		while (true) {
+			Optional<Move> next = possible.stream().filter((move) -> isToMove(move.from(), move.to(), led)).min(order);
+			if (next.isEmpty()) {
+				return plan;
+			}
+			Move move = next.get();
+			plan.put(move.election(), move);
+			possible.removeIf((other) -> other.election().equals(move.election()));
+			numbers.merge(move.from(), -1, Integer::sum);
+			numbers.merge(move.to(), 1, Integer::sum);
 		}
-		while (next.isPresent() && moves.size() < most);
-		return moves;
-	}
-
-	private Stream<Move> moves(String election, Set<String> counted) {
-		String from = leader(election);
-		Term term = this.terms.get(election);
-		Map<String, Integer> candidates = candidates(election);
-		Integer priority = candidates.get(from);
-		return (from == null || term == null || priority == null || capacity(from) == 0 || !counted.contains(from)
-				|| candidates.values().stream().anyMatch((other) -> other > priority)) ? Stream.empty()
-						: rivals(election, from).filter(counted::contains)
-							.map((to) -> new Move(election, term, from, to));
 	}
 
 	/**
 	 * Return whether the receiver can win an election and still leads fewer, and besides
 	 * the leader nobody else can but nodes that do not take part, and would still lead
-	 * fewer than the leader.
-	 * @param begun how many the leader hands over, which such a node may win, too
+	 * fewer than the leader, even if they win all those whose hand-over has begun.
 	 */
 	boolean isReady(Move move, int begun) {
-		return led(move.to()) + 2 <= led(move.from())
-				&& rivals(move.election(), move.from()).anyMatch(move.to()::equals)
-				&& rivals(move.election(), move.to()).allMatch((other) -> other.equals(move.from())
-						|| (capacity(other) == 0 && led(other) + begun + 1 < led(move.from()) - begun - 1));
+		List<String> electable = electable(move.election());
+		int left = led(move.from()) - begun - 1;
+		return electable.contains(move.to()) && isToMove(move.from(), move.to(), this::led)
+				&& electable.stream()
+					.allMatch((other) -> other.equals(move.from()) || other.equals(move.to())
+							|| (!takesPart(other) && (isFull(move.from(), left) || led(other) + begun + 1 < left)));
 	}
 
-	/**
-	 * Return why elections are uneven although none can move, or {@code null} if they are
-	 * even.
-	 */
+	/** Return why elections are uneven although none can move, if they are. */
 	@Nullable String obstacle(Set<String> counted) {
-		Comparator<String> order = Comparator.<String>comparingInt(this::led).thenComparing(Comparator.naturalOrder());
-		String most = counted.isEmpty() ? "" : Collections.max(counted, order);
-		String fewest = counted.isEmpty() ? "" : Collections.min(counted, order);
+		Comparator<String> order = Comparator.comparingInt(this::led).thenComparing(Comparator.naturalOrder());
+		String most = counted.stream().max(order).orElse("");
+		String fewest = counted.stream().min(order).orElse("");
 		if (led(most) - led(fewest) < 2) {
 			return null;
 		}
-		String stranger = (capacity(most) == 0) ? most : fewest;
-		if (capacity(stranger) == 0) {
-			return "node '" + stranger + "' does not take part in spread";
+		if (!takesPart(most) || !takesPart(fewest)) {
+			return "node '" + (takesPart(most) ? fewest : most) + "' does not take part in spread";
 		}
-		return (led(fewest) < capacity(fewest))
-				? "no election of node '" + most + "' has another candidate of the same priority"
-				: "node '" + fewest + "' leads as many as its max-led";
+		return isFull(fewest, led(fewest)) ? "node '" + fewest + "' leads as many as its max-led"
+				: "no election of node '" + most + "' has another candidate of the same priority";
 	}
 
-	/**
-	 * Return an election of a node that another candidate may lead, or {@code null}.
-	 */
-	@Nullable String removable(String node) {
-		return elections().stream()
-			.filter((election) -> node.equals(leader(election)) && candidates(election).size() > 1
-					&& rivals(election, node).anyMatch((other) -> capacity(other) == 0 || led(other) < capacity(other)))
-			.findFirst()
-			.orElse(null);
-	}
-
-	/**
-	 * The move of an election.
-	 *
-	 * @param election the election
-	 * @param term the term that is to end
-	 * @param from the leader
-	 * @param to the receiver
-	 */
+	// The move of an election from the leader of this term to a receiver
 	record Move(String election, Term term, String from, String to) {
 
 		private int hash() {

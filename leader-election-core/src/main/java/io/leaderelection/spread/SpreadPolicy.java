@@ -18,16 +18,16 @@ package io.leaderelection.spread;
 
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionStore.StandBack;
+import io.leaderelection.engine.StoreSession.Candidate;
+import io.leaderelection.spread.ElectionSpread.Settings;
 import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.leaderelection.spread.Overview.Move;
 import org.jspecify.annotations.Nullable;
@@ -55,18 +55,11 @@ class SpreadPolicy {
 	/** How many elections a node hands over at once. */
 	static final int BATCH = 16;
 
-	/** The least time between two hand-overs because of a limit. */
-	static final Duration SETTLING = Duration.ofSeconds(15);
-
 	private static final int MOST_DOUBLINGS = 6;
 
-	private static final int MOST_HOLDS = 6;
+	static final int MOST_HOLDS = 6;
 
-	private final String node;
-
-	private final ElectionSpread.Settings settings;
-
-	private final Duration drainTimeout;
+	private final Settings settings;
 
 	/** The last known terms, and when they have changed. */
 	private final Map<String, Term> terms = new HashMap<>();
@@ -76,10 +69,10 @@ class SpreadPolicy {
 	/** Since when the sessions of nodes have shown themselves without a gap. */
 	private final Map<String, Long> alive = new HashMap<>();
 
-	/** When a node that counted has left, or a plan was over. */
+	/** When nodes have changed or a plan was over. */
 	private long since;
 
-	/** When nothing had changed for the hold. */
+	/** When nothing had changed for the hold, or a plan was over. */
 	private long calm;
 
 	private @Nullable Plan plan;
@@ -90,20 +83,10 @@ class SpreadPolicy {
 	/** What this node hands over, and since when. */
 	private final Map<String, Long> begun = new HashMap<>();
 
-	/** When this node was last within its limit, or resigned since it was not. */
-	private long limited;
-
-	private int ledAtLimit = Integer.MAX_VALUE;
-
-	private int limitDoublings;
-
-	SpreadPolicy(String node, ElectionSpread.Settings settings, Duration drainTimeout, long now) {
-		this.node = node;
+	SpreadPolicy(Settings settings, long now) {
 		this.settings = settings;
-		this.drainTimeout = drainTimeout;
 		this.since = now;
 		this.calm = now;
-		this.limited = now;
 	}
 
 	/**
@@ -114,24 +97,21 @@ class SpreadPolicy {
 	 */
 	Decision decide(long now, Overview seen, boolean refuses) {
 		observe(now, seen);
-		endPlan(now);
-		Set<String> counted = new HashSet<>(seen.alive());
-		counted.removeIf((present) -> isNew(now, this.alive.get(seen.session(present))));
-		boolean due = this.settings.enabled() && isDue(now) && this.begun.isEmpty();
-		if (due && (this.plan == null || (!this.plan.calm() && this.calm == now))) {
-			this.plan = plan(now, seen, counted);
+		endPlan(now, seen);
+		long hold = this.settings.hold().toNanos();
+		Set<String> counted = seen.alive()
+			.values()
+			.stream()
+			.filter((candidate) -> now - this.alive.getOrDefault(candidate.session(), now) >= hold)
+			.map(Candidate::nodeId)
+			.collect(Collectors.toSet());
+		if (isDue(now) && this.begun.isEmpty() && (this.plan == null || (!this.plan.calm() && this.calm == now))) {
+			this.plan = plan(now, seen.plan(counted));
 		}
 		Map<String, StandBack> standBacks = new TreeMap<>();
-		seen.elections().forEach((election) -> standBacks.put(election, standBack(seen, election, refuses)));
-		Map<String, String> handOvers = new TreeMap<>();
-		begin(now, seen).forEach((election) -> handOvers.put(election, "spread"));
-		String removed = aboveLimit(now, seen);
-		if (removed != null) {
-			handOvers.put(removed, "max-led");
-		}
-		handOvers.keySet().forEach((election) -> this.begun.put(election, now));
-		return new Decision(standBacks, handOvers,
-				new SpreadStatus(seen.led(this.node), seen.share(seen.alive().size()), waiting(seen, counted)));
+		seen.elections().keySet().forEach((election) -> standBacks.put(election, standBack(seen, election, refuses)));
+		return new Decision(standBacks, handOver(now, seen),
+				new SpreadStatus(seen.led(this.settings.node()), seen.share(), waiting(seen, counted)));
 	}
 
 	/**
@@ -145,27 +125,19 @@ class SpreadPolicy {
 	 * Note what has changed. While an election has no known leader, it goes on to change.
 	 */
 	private void observe(long now, Overview seen) {
-		for (String election : seen.elections()) {
-			Term term = seen.terms().get(election);
-			if (term == null) {
+		for (String election : seen.elections().keySet()) {
+			Term term = seen.term(election);
+			if (term == null || !term.equals(this.terms.put(election, term))) {
 				this.changed.put(election, now);
-			}
-			else if (!term.equals(this.terms.put(election, term))) {
-				this.changed.put(election, now);
-				boolean planned = this.plan != null && this.plan.moves().containsKey(election);
-				this.failures = planned ? this.failures : 0;
 			}
 		}
 		// A resignation may also have been refused
 		this.begun.entrySet()
-			.removeIf((open) -> !this.node.equals(seen.leader(open.getKey()))
-					|| now - open.getValue() >= this.drainTimeout.plus(SKEW).toNanos());
-		List<String> present = seen.alive().stream().map(seen::session).toList();
-		boolean left = this.alive.entrySet()
-			.stream()
-			.anyMatch((session) -> !present.contains(session.getKey()) && !isNew(now, session.getValue()));
-		this.since = left ? now : this.since;
-		if (left || !this.alive.keySet().containsAll(present)) {
+			.removeIf((open) -> !seen.isLeader(this.settings.node(), open.getKey())
+					|| now - open.getValue() >= this.settings.drain().plus(SKEW).toNanos());
+		Set<String> present = seen.alive().values().stream().map(Candidate::session).collect(Collectors.toSet());
+		if (!present.equals(this.alive.keySet())) {
+			this.since = now;
 			this.failures = 0;
 			this.plan = (this.plan != null && this.plan.calm()) ? null : this.plan;
 		}
@@ -173,24 +145,25 @@ class SpreadPolicy {
 		present.forEach((session) -> this.alive.putIfAbsent(session, now));
 	}
 
-	private boolean isNew(long now, @Nullable Long at) {
-		return at != null && now - at < this.settings.hold().toNanos();
-	}
-
 	private boolean isOver(Move move) {
 		return !move.term().equals(this.terms.get(move.election()));
 	}
 
-	private void endPlan(long now) {
+	/**
+	 * End a plan, which has failed if each election is led by the same node as before.
+	 */
+	private void endPlan(long now, Overview seen) {
 		Plan present = this.plan;
-		if (present == null) {
-			return;
-		}
-		long over = present.moves().values().stream().filter(this::isOver).count();
-		if (over == present.moves().size() || now - present.end() >= SKEW.toNanos()) {
+		if (present != null && (present.moves().values().stream().allMatch(this::isOver)
+				|| now - present.end() >= SKEW.toNanos())) {
+			boolean failed = present.moves()
+				.values()
+				.stream()
+				.allMatch((move) -> !isOver(move) || seen.isLeader(move.from(), move.election()));
+			this.failures = failed ? Math.min(this.failures + 1, MOST_DOUBLINGS) : 0;
 			this.plan = null;
 			this.since = now;
-			this.failures = (over > 0) ? 0 : Math.min(this.failures + 1, MOST_DOUBLINGS);
+			this.calm = now;
 		}
 	}
 
@@ -200,48 +173,32 @@ class SpreadPolicy {
 	 */
 	boolean isDue(long now) {
 		long hold = this.settings.hold().toNanos() << this.failures;
-		boolean changes = Stream.concat(this.changed.values().stream(), this.alive.values().stream())
-			.anyMatch((at) -> now - at < hold);
+		boolean changes = now - this.since < hold || this.changed.values().stream().anyMatch((at) -> now - at < hold);
 		this.calm = changes ? this.calm : now;
-		return now - this.since >= hold && (!changes || now - this.calm >= MOST_HOLDS * hold);
+		return !changes || now - this.calm >= MOST_HOLDS * hold;
 	}
 
-	private @Nullable Plan plan(long now, Overview seen, Set<String> counted) {
-		Map<String, Move> moves = moves(now, seen, counted);
-		Map<String, Integer> given = new HashMap<>();
-		moves.values().forEach((move) -> given.merge(move.from(), 1, Integer::sum));
-		int most = given.values().stream().max(Integer::compare).orElse(0);
-		Duration time = MOVING.plus(this.drainTimeout.multipliedBy((most + BATCH - 1) / BATCH))
+	private @Nullable Plan plan(long now, Map<String, Move> moves) {
+		Duration time = MOVING.plus(this.settings.drain().multipliedBy((moves.size() + BATCH - 1) / BATCH))
 			.multipliedBy(1L << this.failures);
 		return moves.isEmpty() ? null : new Plan(now, now + time.toNanos(), this.calm == now, moves);
 	}
 
-	Map<String, Move> moves(long now, Overview seen, Set<String> counted) {
-		return seen.plan((election) -> !isNew(now, this.changed.get(election)), counted, Integer.MAX_VALUE);
-	}
-
-	/**
-	 * Return the elections of this node to hand over, when all nodes have the plan.
-	 */
-	private Set<String> begin(long now, Overview seen) {
+	/** Begin to hand over elections of this node, when all nodes have the plan. */
+	private Set<String> handOver(long now, Overview seen) {
 		Plan present = this.plan;
-		Set<String> open = new HashSet<>(this.begun.keySet());
-		Set<String> ready = new TreeSet<>();
+		Set<String> next = new TreeSet<>();
 		if (present != null && now - present.start() >= SKEW.toNanos()
-				&& present.end() - now >= this.drainTimeout.toNanos()) {
+				&& present.end() - now >= this.settings.drain().toNanos()) {
 			present.moves().forEach((election, move) -> {
-				if (move.from().equals(this.node) && !isOver(move) && open.size() < BATCH && !open.contains(election)
-						&& isReady(seen, move, open)) {
-					open.add(election);
-					ready.add(election);
+				if (move.from().equals(this.settings.node()) && !isOver(move) && this.begun.size() < BATCH
+						&& !this.begun.containsKey(election) && seen.isReady(move, this.begun.size())) {
+					this.begun.put(election, now);
+					next.add(election);
 				}
 			});
 		}
-		return ready;
-	}
-
-	boolean isReady(Overview seen, Move move, Set<String> open) {
-		return seen.isReady(move, open.size());
+		return next;
 	}
 
 	/**
@@ -250,85 +207,45 @@ class SpreadPolicy {
 	 */
 	private StandBack standBack(Overview seen, String election, boolean refuses) {
 		Move move = (this.plan != null) ? this.plan.moves().get(election) : null;
-		if (this.node.equals(seen.leader(election))) {
+		if (seen.isLeader(this.settings.node(), election)) {
 			return StandBack.NOT;
 		}
-		if (move != null && !isOver(move) && isToStandBack(move)) {
+		if (move != null && !isOver(move) && !move.to().equals(this.settings.node())) {
 			return StandBack.UNLISTED;
 		}
-		if (refuses || seen.led(this.node) >= this.settings.maxLed()) {
-			return seen.terms().containsKey(election) ? StandBack.UNLISTED : StandBack.WHEN_FREE;
+		if (refuses || seen.led(this.settings.node()) >= Math.abs(this.settings.capacity())) {
+			return (seen.term(election) != null) ? StandBack.UNLISTED : StandBack.WHEN_FREE;
 		}
-		return (this.settings.enabled() && seen.hasLighterRival(election, this.node)) ? StandBack.WHEN_FREE
-				: StandBack.NOT;
-	}
-
-	boolean isToStandBack(Move move) {
-		return !move.to().equals(this.node);
-	}
-
-	/**
-	 * Return an election to hand over because of the limit, if it is time: after the last
-	 * hand-over, and when other nodes have reached their own limit meanwhile. The time
-	 * doubles while this does not help.
-	 */
-	private @Nullable String aboveLimit(long now, Overview seen) {
-		int led = seen.led(this.node);
-		if (led <= this.settings.maxLed()) {
-			this.limited = now;
-		}
-		String election = seen.removable(this.node);
-		if (election == null || !this.begun.isEmpty()
-				|| now - this.limited < SETTLING.toNanos() << this.limitDoublings) {
-			return null;
-		}
-		this.limitDoublings = (led >= this.ledAtLimit) ? Math.min(this.limitDoublings + 1, MOST_DOUBLINGS) : 0;
-		this.ledAtLimit = led;
-		this.limited = now;
-		return election;
+		return seen.hasLighterRival(election, this.settings.node()) ? StandBack.WHEN_FREE : StandBack.NOT;
 	}
 
 	private @Nullable String waiting(Overview seen, Set<String> counted) {
-		for (String election : seen.elections()) {
-			if (!seen.terms().containsKey(election)) {
+		for (String election : seen.elections().keySet()) {
+			if (seen.term(election) == null) {
 				return "no leader of '" + election + "' is known";
 			}
-		}
-		if (seen.led(this.node) > this.settings.maxLed()) {
-			return "this node leads more than max-led";
 		}
 		if (this.plan != null) {
 			return "'" + this.plan.moves().keySet().iterator().next() + "' is to be handed over";
 		}
-		if (!this.settings.enabled()) {
-			return null;
-		}
-		if (seen.plan((election) -> true, seen.alive(), 1).isEmpty()) {
-			return seen.obstacle(counted);
+		if (seen.plan(seen.alive().keySet()).isEmpty()) {
+			return (seen.led(this.settings.node()) > Math.abs(this.settings.capacity()))
+					? "this node leads more than max-led"
+					: (this.settings.capacity() > 0) ? seen.obstacle(counted) : null;
 		}
 		return (this.failures == 0) ? "leaders or nodes have changed within spread-hold"
 				: "the last moves were not possible, and are tried again later";
 	}
 
-	/**
-	 * What a node does.
-	 *
-	 * @param standBacks how it treats each election
-	 * @param handOvers the elections that it hands over, and why
-	 * @param status the status
-	 */
-	record Decision(Map<String, StandBack> standBacks, Map<String, String> handOvers, SpreadStatus status) {
+	// How a node treats each election, and which ones it hands over
+	record Decision(Map<String, StandBack> standBacks, Set<String> handOvers, SpreadStatus status) {
 
 	}
 
 	/**
-	 * A plan.
-	 *
-	 * @param start when it was made
-	 * @param end when its last hand-over ends
-	 * @param calm whether nothing had changed. It then ends when nodes change, and
-	 * otherwise when nothing has changed
-	 * @param moves the moves by the name of the election
+	 * Moves by the name of the election, of which the last one ends at the end. A calm
+	 * plan was made when nothing had changed, and is dropped when nodes change. Another
+	 * one is replaced when nothing has changed.
 	 */
 	private record Plan(long start, long end, boolean calm, Map<String, Move> moves) {
 

@@ -97,18 +97,41 @@ class SpreadPolicyTests {
 		SpreadPolicy policy = policy("a", UNLIMITED);
 		Overview all = led(3, 2, 1);
 		assertThat(decide(policy, all).handOvers()).isEmpty();
+		SpreadPolicy late = policy("a", UNLIMITED);
+		decide(late, all);
 		after(HOLD);
-		String moved = all.plan((election) -> true, Set.of("a", "b", "c"), 1).keySet().iterator().next();
+		decide(late, all);
+		String moved = all.plan(Set.of("a", "b", "c")).keySet().iterator().next();
 		assertThat(decide(policy, without(moved, "b")).handOvers()).as("others may have no plan yet").isEmpty();
 		after(SpreadPolicy.SKEW);
 		assertThat(decide(policy, all).handOvers()).as("'b' is a candidate").isEmpty();
+		assertThat(policy.isHandingOver()).isFalse();
+		after(SpreadPolicy.MOVING.minus(SpreadPolicy.SKEW));
 		Decision decision = decide(policy, without(moved, "b"));
-		assertThat(decision.handOvers()).isEqualTo(Map.of(moved, "spread"));
+		assertThat(decision.handOvers()).containsExactly(moved);
 		assertThat(decision.status()).isEqualTo(new SpreadStatus(3, 2, "'" + moved + "' is to be handed over"));
 		assertThat(decide(policy, without(moved, "b")).handOvers()).as("again").isEmpty();
+		assertThat(policy.isHandingOver()).isTrue();
+		after(Duration.ofNanos(1));
+		assertThat(decide(late, without(moved, "b")).handOvers()).as("it might end after the plan").isEmpty();
 		elect(moved, "c", 2);
-		decision = decide(policy, new Overview(this.elections));
+		decision = decide(policy);
 		assertThat(decision.status()).isEqualTo(new SpreadStatus(2, 2, null));
+	}
+
+	@Test
+	void planThatHasMovedAnElectionHasNotFailed() {
+		SpreadPolicy policy = policy("a", UNLIMITED);
+		decide(policy, led(40, 0));
+		after(HOLD);
+		decide(policy);
+		after(SpreadPolicy.SKEW);
+		Set<String> begun = decide(policy).handOvers();
+		assertThat(begun).hasSize(SpreadPolicy.BATCH);
+		elect(begun.iterator().next(), "b", 2);
+		after(SpreadPolicy.MOVING.plus(DRAIN.multipliedBy(2)));
+		assertThat(decide(policy).status())
+			.isEqualTo(new SpreadStatus(39, 20, "leaders or nodes have changed within spread-hold"));
 	}
 
 	@Test
@@ -140,10 +163,9 @@ class SpreadPolicyTests {
 		assertThat(decision.standBacks()).containsValue(StandBack.UNLISTED);
 		String moved = unlisted(decision).get(0);
 		this.elections.put(moved, sight(null));
-		assertThat(unlisted(decide(policy, new Overview(this.elections)))).as("until others could win")
-			.containsExactly(moved);
+		assertThat(unlisted(decide(policy))).as("until others could win").containsExactly(moved);
 		elect(moved, "c", 2);
-		assertThat(unlisted(decide(policy, new Overview(this.elections)))).isEmpty();
+		assertThat(unlisted(decide(policy))).isEmpty();
 	}
 
 	@Test
@@ -170,15 +192,15 @@ class SpreadPolicyTests {
 		decide(policy, led(3, 0));
 		after(HOLD.minusSeconds(1));
 		elect("e02", "a", 2);
-		assertThat(decide(policy, new Overview(this.elections)).handOvers()).isEmpty();
+		assertThat(decide(policy).handOvers()).isEmpty();
 		after(HOLD.minusSeconds(1));
-		Decision decision = decide(policy, new Overview(this.elections));
+		Decision decision = decide(policy);
 		assertThat(decision.handOvers()).isEmpty();
 		assertThat(decision.status().waiting()).isEqualTo("leaders or nodes have changed within spread-hold");
 		after(Duration.ofSeconds(1));
-		decide(policy, new Overview(this.elections));
+		decide(policy);
 		after(SpreadPolicy.SKEW);
-		assertThat(decide(policy, new Overview(this.elections)).handOvers()).hasSize(1);
+		assertThat(decide(policy).handOvers()).hasSize(1);
 		assertThat(decide(policy, led(4, 2, 0)).status().waiting()).as("a node has joined, which ends the plan")
 			.isEqualTo("leaders or nodes have changed within spread-hold");
 	}
@@ -190,24 +212,27 @@ class SpreadPolicyTests {
 		this.elections.put("e99", sight(null));
 		for (int holds = 1; holds < 6; holds++) {
 			after(HOLD);
-			Decision decision = decide(policy, new Overview(this.elections));
+			Decision decision = decide(policy);
 			assertThat(decision.handOvers()).isEmpty();
 			assertThat(decision.status().waiting()).isEqualTo("no leader of 'e99' is known");
 		}
 		after(HOLD);
-		decide(policy, new Overview(this.elections));
+		led(4, 0, 0);
+		this.elections.put("e99", sight(null));
+		decide(policy);
 		after(SpreadPolicy.SKEW);
-		assertThat(decide(policy, new Overview(this.elections)).handOvers()).hasSize(2);
+		assertThat(decide(policy, led(4, 0)).handOvers()).as("none to a node that has just joined").hasSize(2);
 	}
 
 	@Test
 	void statusSaysWhyNothingMoves() {
 		this.candidates.put("c", candidate("c", 0, 0));
-		assertThat(waiting(3, 3, 0)).isEqualTo("node 'c' does not take part in spread");
+		assertThat(waiting(policy("a", UNLIMITED), 3, 3, 0)).isEqualTo("node 'c' does not take part in spread");
 		this.candidates.put("c", candidate("c", 0, 1));
-		assertThat(waiting(3, 3, 1)).isEqualTo("node 'c' leads as many as its max-led");
+		assertThat(waiting(policy("a", UNLIMITED), 3, 3, 1)).isEqualTo("node 'c' leads as many as its max-led");
 		this.candidates.put("c", candidate("c", 1, UNLIMITED));
-		assertThat(waiting(3, 3, 1)).isEqualTo("no election of node 'b' has another candidate of the same priority");
+		assertThat(waiting(policy("a", UNLIMITED), 3, 3, 1))
+			.isEqualTo("no election of node 'b' has another candidate of the same priority");
 	}
 
 	@Test
@@ -215,41 +240,47 @@ class SpreadPolicyTests {
 		SpreadPolicy policy = policy("a", 2);
 		assertThat(unlisted(decide(policy, led(2, 2)))).containsExactly("e02", "e03");
 		this.elections.put("e03", sight(null));
-		assertThat(decide(policy, new Overview(this.elections)).standBacks()).containsEntry("e02", StandBack.UNLISTED)
+		assertThat(decide(policy).standBacks()).containsEntry("e02", StandBack.UNLISTED)
 			.containsEntry("e03", StandBack.WHEN_FREE);
 	}
 
 	@Test
-	void nodeAboveItsLimitHandsOverOneElectionAfterTheOther() {
-		SpreadPolicy policy = policy("a", 2);
-		assertThat(decide(policy, led(4, 0)).handOvers()).isEmpty();
-		after(SpreadPolicy.SETTLING);
-		assertThat(policy("b", 2).decide(this.now, led(4, 0), false).handOvers()).isEmpty();
-		SpreadPolicy limited = new SpreadPolicy("a", new Settings(false, 2, HOLD, HOLD), DRAIN, this.now);
-		assertThat(decide(limited, led(4, 0)).status().waiting()).isEqualTo("this node leads more than max-led");
-		after(SpreadPolicy.SETTLING);
-		assertThat(decide(limited, led(4, 0)).handOvers()).isEqualTo(Map.of("e00", "max-led"));
-		after(SpreadPolicy.SETTLING);
-		assertThat(decide(limited, led(4, 0)).handOvers()).as("while it hands over").isEmpty();
-		elect("e00", "b", 5);
-		assertThat(decide(limited, new Overview(this.elections)).handOvers()).isEqualTo(Map.of("e01", "max-led"));
-		after(DRAIN.plus(SpreadPolicy.SKEW));
-		assertThat(decide(limited, new Overview(this.elections)).handOvers()).as("it was refused")
-			.isEqualTo(Map.of("e01", "max-led"));
-		after(DRAIN.plus(SpreadPolicy.SKEW));
-		assertThat(decide(limited, new Overview(this.elections)).handOvers()).as("the time doubles").isEmpty();
+	void nodeAboveItsLimitHandsOverWhatIsTooMuch() {
+		this.candidates.put("a", candidate("a", 0, -2));
+		this.candidates.put("b", candidate("b", 0, 0));
+		SpreadPolicy policy = policy("a", -2);
+		assertThat(decide(policy, led(4, 3)).handOvers()).isEmpty();
+		after(HOLD);
+		assertThat(decide(policy, led(4, 3)).handOvers()).isEmpty();
+		after(SpreadPolicy.SKEW);
+		assertThat(decide(policy, led(4, 3)).handOvers()).hasSize(2);
+		List<String> own = List.of("e00", "e01", "e02", "e03");
+		own.forEach((election) -> this.elections.put(election, sight(null)));
+		decide(policy);
+		own.forEach((election) -> elect(election, "a", 2));
+		decide(policy);
+		after(HOLD.multipliedBy(2).minusSeconds(1));
+		assertThat(decide(policy).status().waiting()).as("it has won them again")
+			.isEqualTo("the last moves were not possible, and are tried again later");
+		after(Duration.ofSeconds(1));
+		assertThat(decide(policy).status().waiting()).endsWith("is to be handed over");
+		after(SpreadPolicy.MOVING.plus(DRAIN).plus(SpreadPolicy.SKEW));
+		assertThat(decide(policy).status().waiting()).as("the period doubles").endsWith("is to be handed over");
+		policy = policy("a", -2);
+		this.candidates.put("b", candidate("b", 0, -3));
+		assertThat(waiting(policy, 4, 3)).isEqualTo("this node leads more than max-led");
+		assertThat(waiting(policy, 2, 3)).isNull();
 	}
 
-	private String waiting(int... numbers) {
-		SpreadPolicy policy = policy("a", UNLIMITED);
+	private @Nullable String waiting(SpreadPolicy policy, int... numbers) {
 		decide(policy, led(numbers));
 		after(HOLD);
-		return String.valueOf(decide(policy, led(numbers)).status().waiting());
+		return decide(policy, led(numbers)).status().waiting();
 	}
 
 	private Map<String, Move> plan(int... numbers) {
 		Overview overview = led(numbers);
-		return overview.plan((election) -> true, this.candidates.keySet(), Integer.MAX_VALUE);
+		return overview.plan(this.candidates.keySet());
 	}
 
 	private static Map<String, Long> numbers(Map<String, Move> moves) {
@@ -267,6 +298,10 @@ class SpreadPolicyTests {
 			.toList();
 	}
 
+	private Decision decide(SpreadPolicy policy) {
+		return decide(policy, new Overview(this.elections));
+	}
+
 	private Decision decide(SpreadPolicy policy, Overview seen) {
 		return policy.decide(this.now, seen, false);
 	}
@@ -275,8 +310,8 @@ class SpreadPolicyTests {
 		this.now += time.toNanos();
 	}
 
-	private SpreadPolicy policy(String node, int maxLed) {
-		return new SpreadPolicy(node, new Settings(true, maxLed, HOLD, HOLD), DRAIN, this.now);
+	private SpreadPolicy policy(String node, int capacity) {
+		return new SpreadPolicy(new Settings(node, capacity, HOLD, HOLD, DRAIN), this.now);
 	}
 
 	private static Candidate candidate(String node, int priority, int capacity) {

@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Profiles {
 
-	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (?:(\\d{1,9}) )?(.*)", Pattern.DOTALL);
+	private static final Pattern TEXT = Pattern.compile("(\\d{1,3}) (\\d{1,3}) (?:(-?\\d{1,9}) )?(.*)", Pattern.DOTALL);
 
 	/** The bits of a key below its prefix. */
 	public static final int BITS = 24;

@@ -16,7 +16,6 @@
 
 package io.leaderelection.spread;
 
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,11 +23,11 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 import io.leaderelection.engine.ElectionStore.Sight;
+import io.leaderelection.engine.ElectionStore.StandBack;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.StoreSession.Candidate;
 import io.leaderelection.engine.StoreSession.View;
 import io.leaderelection.spread.ElectionSpread.Settings;
-import io.leaderelection.spread.Overview.Move;
 
 /**
  * Mistakes in the policy that the simulation must find.
@@ -70,59 +69,37 @@ enum SpreadMistake {
 	/** A node that cannot lead receives again and again. */
 	REFUSAL_IGNORED;
 
-	SpreadPolicy policy(String node, Settings settings, Duration drain, long now) {
-		return new MistakenPolicy(node, settings, drain, now, this);
+	SpreadPolicy policy(Settings settings, long now) {
+		return new MistakenPolicy(settings, now, this);
 	}
 
 	private static final class MistakenPolicy extends SpreadPolicy {
 
-		private static final long HOLD = Duration.ofSeconds(10).toNanos();
-
-		private final String node;
+		private final Settings settings;
 
 		private final SpreadMistake mistake;
 
-		MistakenPolicy(String node, Settings settings, Duration drain, long now, SpreadMistake mistake) {
-			super(node, settings, drain, now);
-			this.node = node;
+		MistakenPolicy(Settings settings, long now, SpreadMistake mistake) {
+			super(settings, now);
+			this.settings = settings;
 			this.mistake = mistake;
 		}
 
 		@Override
 		boolean isDue(long now) {
-			return super.isDue((this.mistake == NO_HOLD) ? now + HOLD : now);
-		}
-
-		@Override
-		Map<String, Move> moves(long now, Overview seen, Set<String> counted) {
-			Map<String, Move> moves = super.moves(now, seen, counted);
-			if (this.mistake == NO_COMMON_ORDER) {
-				List<Move> order = List.copyOf(moves.values());
-				moves.replaceAll((election, move) -> new Move(election, move.term(), move.from(),
-						order.get((order.indexOf(move) + this.node.charAt(5)) % order.size()).to()));
-			}
-			return moves;
-		}
-
-		@Override
-		boolean isReady(Overview seen, Move move, Set<String> open) {
-			return this.mistake == NOT_AWAITED || this.mistake == WHOEVER_IS_FIRST || super.isReady(seen, move, open);
-		}
-
-		@Override
-		boolean isToStandBack(Move move) {
-			return switch (this.mistake) {
-				case NOT_STANDING_BACK, WHOEVER_IS_FIRST -> false;
-				case RECEIVER_STANDS_BACK -> true;
-				default -> super.isToStandBack(move);
-			};
+			return super.isDue((this.mistake == NO_HOLD) ? now + this.settings.hold().toNanos() : now);
 		}
 
 		@Override
 		Decision decide(long now, Overview seen, boolean refuses) {
 			Map<String, Sight> changed = new HashMap<>();
-			seen.sights().forEach((election, sight) -> changed.put(election, change(sight)));
-			return super.decide(now, new Overview(changed), refuses && this.mistake != REFUSAL_IGNORED);
+			seen.elections().forEach((election, sight) -> changed.put(election, change(sight)));
+			Decision decision = super.decide(now, new MistakenOverview(changed, this.settings.node(), this.mistake),
+					refuses && this.mistake != REFUSAL_IGNORED);
+			if (this.mistake == NOT_STANDING_BACK || this.mistake == WHOEVER_IS_FIRST) {
+				decision.standBacks().replaceAll((election, how) -> StandBack.NOT);
+			}
+			return decision;
 		}
 
 		private Sight change(Sight sight) {
@@ -138,6 +115,41 @@ enum SpreadMistake {
 			Set<String> alive = (this.mistake == DEAD_NODE_COUNTS)
 					? candidates.stream().map(Candidate::session).collect(Collectors.toSet()) : sight.alive();
 			return new Sight(new View(sight.view().leader(), candidates, null), alive, sight.age());
+		}
+
+	}
+
+	private static final class MistakenOverview extends Overview {
+
+		private final String node;
+
+		private final SpreadMistake mistake;
+
+		MistakenOverview(Map<String, Sight> elections, String node, SpreadMistake mistake) {
+			super(elections);
+			this.node = node;
+			this.mistake = mistake;
+		}
+
+		@Override
+		Map<String, Move> plan(Set<String> counted) {
+			Map<String, Move> moves = super.plan(counted);
+			List<Move> order = List.copyOf(moves.values());
+			moves.replaceAll((election, move) -> new Move(election, move.term(), move.from(), receiver(move, order)));
+			return moves;
+		}
+
+		private String receiver(Move move, List<Move> order) {
+			if (this.mistake == RECEIVER_STANDS_BACK && move.to().equals(this.node)) {
+				return "another one";
+			}
+			return (this.mistake != NO_COMMON_ORDER) ? move.to()
+					: order.get((order.indexOf(move) + this.node.charAt(5)) % order.size()).to();
+		}
+
+		@Override
+		boolean isReady(Move move, int begun) {
+			return this.mistake == NOT_AWAITED || this.mistake == WHOEVER_IS_FIRST || super.isReady(move, begun);
 		}
 
 	}

@@ -86,7 +86,7 @@ class SpreadSimulationTests {
 
 	private static void addStranger(SpreadWorld world, Random random) {
 		Node stranger = world.add();
-		stranger.spreads = false;
+		stranger.capacity = 0;
 		stranger.start();
 		if (random.nextBoolean()) {
 			world.run(Duration.ofSeconds(1));
@@ -152,8 +152,20 @@ class SpreadSimulationTests {
 			Node limited = any(world, random);
 			limited.stop();
 			world.runUntilLed();
-			limited.maxLed = 2;
+			limited.capacity = 2;
 			limited.start();
+		}),
+
+		/** Nodes do not take part, but have limits. */
+		ONLY_LIMITS(16, 4, false, -1, (world, random) -> {
+			world.nodes.forEach((node) -> {
+				node.stop();
+				node.capacity = -6;
+			});
+			world.nodes.forEach((node) -> {
+				node.start();
+				world.run(Duration.ofMillis(random.nextInt(2000)));
+			});
 		}),
 
 		/** A node wins, but cannot start its services. */
@@ -202,7 +214,8 @@ class SpreadSimulationTests {
 			boolean isPossible = this.futile >= 0;
 			Duration time = isPossible ? world.runUntilEven(Duration.ofMinutes(10)) : Duration.ZERO;
 			world.run(Duration.ofSeconds(30));
-			boolean limited = world.nodes.stream().allMatch((node) -> node.led() <= node.maxLed);
+			boolean limited = world.nodes.stream()
+				.allMatch((node) -> node.capacity == 0 || node.led() <= Math.abs(node.capacity));
 			world.run(Duration.ofMinutes((this == UNUSABLE) ? 60 : (this.elections > 100) ? 1 : 5));
 			List<String> violations = new ArrayList<>();
 			int handedOver = world.handOvers - before;

@@ -62,7 +62,7 @@ final class SpreadWorld {
 	 */
 	private static final long BEAT = SECOND * 5 / 2;
 
-	private static final long OLDEST = ElectionSpread.OLDEST.toNanos();
+	private static final long OLDEST = SpreadPolicy.SKEW.toNanos();
 
 	private static final long LISTED = SECOND * 30;
 
@@ -293,10 +293,8 @@ final class SpreadWorld {
 		/** Whether this node can start its services as a leader. */
 		boolean usable = true;
 
-		int maxLed = NodeProfile.UNLIMITED;
-
-		/** Whether this node takes part. */
-		boolean spreads = true;
+		/** As nodes publish it: 0 if this node does not take part. */
+		int capacity = NodeProfile.UNLIMITED;
 
 		@Nullable Session session;
 
@@ -342,9 +340,8 @@ final class SpreadWorld {
 			Session begun = new Session(this);
 			SpreadWorld.this.sessions.add(begun);
 			this.session = begun;
-			this.policy = SpreadWorld.this.mistake.policy(this.id,
-					new ElectionSpread.Settings(true, this.maxLed, HOLD, Duration.ofMinutes(1)), SpreadWorld.this.drain,
-					SpreadWorld.this.now);
+			this.policy = SpreadWorld.this.mistake.policy(new ElectionSpread.Settings(this.id, this.capacity, HOLD,
+					Duration.ofMinutes(1), SpreadWorld.this.drain), SpreadWorld.this.now);
 			this.standBacks = Map.of();
 			this.read = Map.of();
 			this.sightings = new HashMap<>();
@@ -412,7 +409,7 @@ final class SpreadWorld {
 			}
 			read(own);
 			SpreadPolicy present = this.policy;
-			if (present != null && this.spreads && SpreadWorld.this.now >= this.nextComparison) {
+			if (present != null && this.capacity != 0 && SpreadWorld.this.now >= this.nextComparison) {
 				compare(present);
 				this.nextComparison = SpreadWorld.this.now + (present.isHandingOver() ? 2 * STEP : SECOND);
 			}
@@ -470,8 +467,8 @@ final class SpreadWorld {
 		}
 
 		private Candidate candidate(Session own) {
-			int capacity = this.spreads ? this.maxLed : 0;
-			return new Candidate(this.id, own.name(), new NodeProfile(NodeProfile.PROTOCOL, 0, capacity, Map.of()));
+			return new Candidate(this.id, own.name(),
+					new NodeProfile(NodeProfile.PROTOCOL, 0, this.capacity, Map.of()));
 		}
 
 		private void compare(SpreadPolicy present) {
@@ -489,7 +486,7 @@ final class SpreadWorld {
 			this.standBacks = decision.standBacks();
 			this.waiting = decision.status().waiting();
 			for (Election election : SpreadWorld.this.elections) {
-				if (decision.handOvers().containsKey(election.name) && election.leader == this.session
+				if (decision.handOvers().contains(election.name) && election.leader == this.session
 						&& election.handedOverAt == 0) {
 					election.handedOverAt = time + random(Math.max(1, SpreadWorld.this.drain.toNanos()));
 					SpreadWorld.this.handOvers++;
