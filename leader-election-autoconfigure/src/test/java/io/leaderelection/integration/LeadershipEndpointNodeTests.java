@@ -93,7 +93,8 @@ class LeadershipEndpointNodeTests {
 						.isEqualTo("node '" + other + "' does not lead");
 				}
 				assertThat(endpoint.resignNode("default", name).status()).isEqualTo("requested");
-				follower.awaitLeader().elector().resign();
+				leader.awaitFollowing(follower.awaitLeader());
+				follower.elector().resign();
 				leader.awaitLeader();
 			}
 		}

@@ -185,7 +185,7 @@ class NodeProfileTests {
 		for (int i = 0; i < 3; i++) {
 			high.awaitLeader();
 			waits.add(Duration.ofNanos(System.nanoTime() - since));
-			high.awaitCandidates(2);
+			low.awaitFollowing(high);
 			high.elector().resign();
 			low.awaitLeader();
 			since = System.nanoTime();
