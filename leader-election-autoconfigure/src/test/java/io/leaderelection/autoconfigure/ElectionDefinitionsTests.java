@@ -87,6 +87,14 @@ class ElectionDefinitionsTests {
 			.isEqualTo(definitions.get("default").settings().nodeId());
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "mode=postgresql, 0", "spread=true, 1000000", "max-led=4, -4", "spread=true;max-led=4, 4",
+			"spread=true;max-led=2147483647, 1000000", "mode=always;max-led=4, 0" })
+	void capacityIsNegativeWithoutSpread(String properties, int capacity) {
+		assertThat(definitions(("store=table;" + properties).split(";")).get("default").settings().profile().capacity())
+			.isEqualTo(capacity);
+	}
+
 	@Test
 	void furtherElectionsReplaceWhatTheySet() {
 		ElectionDefinitions definitions = definitions("node-id=node-a", "lock-id=42", "lease-duration=8s",
