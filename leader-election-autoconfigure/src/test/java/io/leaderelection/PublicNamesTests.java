@@ -47,6 +47,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.LogContext;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.observation.LeaderWorkObservationDocumentation;
@@ -213,11 +214,12 @@ class PublicNamesTests {
 				"problem", false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(everything);
-		given(elector.storeName()).willReturn("advisory-lock");
+		given(elector.describeStore()).willReturn(new Description("advisory-lock", "key", "lock", "table", "database"));
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
 		willReturn(List.of(elector)).given(electors).all();
-		Map<String, Object> details = new LeadershipHealthIndicator(electors, () -> true, Duration.ofSeconds(30),
-				() -> Map.of("transactionManager", "fenced"), () -> new SpreadStatus(16, 4, "problem"))
+		Map<String, Object> details = new LeadershipHealthIndicator("shop", electors, () -> true,
+				Duration.ofSeconds(30), () -> Map.of("transactionManager", "fenced"),
+				() -> new SpreadStatus(16, 4, "problem"))
 			.health()
 			.getDetails();
 		Map<?, ?> election = (Map<?, ?>) ((Map<?, ?>) details.get("elections")).get("default");

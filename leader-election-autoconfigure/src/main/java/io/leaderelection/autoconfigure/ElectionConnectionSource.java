@@ -71,6 +71,9 @@ final class ElectionConnectionSource implements ConnectionSource {
 
 	private volatile @Nullable Origin origin;
 
+	/** Shown often, while credentials may be asked for elsewhere. */
+	private volatile @Nullable String description;
+
 	private volatile @Nullable PoolLender lender;
 
 	private volatile boolean shared;
@@ -140,10 +143,17 @@ final class ElectionConnectionSource implements ConnectionSource {
 	 * Return the target of connections, without secrets.
 	 * @return the target, for messages
 	 */
-	String describe() {
+	@Override
+	public String describe() {
 		Origin resolved = this.origin;
+		String known = this.description;
+		if (known != null || resolved == null) {
+			return (known != null) ? known : "unknown";
+		}
 		try {
-			return (resolved != null) ? resolved.describe() : "unknown";
+			known = resolved.describe();
+			this.description = known;
+			return known;
 		}
 		catch (RuntimeException ex) {
 			// Without credentials for now

@@ -165,8 +165,8 @@ public final class LeaderElectionAutoConfiguration {
 	static class LoggingConfiguration {
 
 		@Bean
-		MdcLogContext electionLogContext() {
-			return new MdcLogContext();
+		MdcLogContext electionLogContext(LeaderElectionProperties properties, Environment environment) {
+			return new MdcLogContext(properties.group(environment));
 		}
 
 	}
@@ -193,7 +193,7 @@ public final class LeaderElectionAutoConfiguration {
 			}
 			return new PostgreSqlElectionStoreFactory(properties, definitions,
 					new ElectionConnectionSource(dedicated, dataSources, details.getObject()),
-					environment.getProperty("spring.application.name"), () -> NodeId.hostName(environment));
+					properties.group(environment), () -> NodeId.hostName(environment));
 		}
 
 	}

@@ -19,13 +19,16 @@ package io.leaderelection.autoconfigure;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import io.leaderelection.engine.ElectionSettings.FastTakeover;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.core.env.Environment;
 import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
 
 /**
  * Configuration properties for leader election.
@@ -119,6 +122,18 @@ public record LeaderElectionProperties(@DefaultValue("postgresql") Mode mode,
 		@DefaultValue Observation observation, @DefaultValue Mdc mdc, @DefaultValue Integration integration,
 		@DefaultValue Datasource datasource, @DefaultValue Map<String, Election> elections,
 		@DefaultValue Map<String, Integer> partitions) {
+
+	/**
+	 * Return the name that instances share in order to elect one common leader.
+	 * @param environment has the name of the application
+	 * @return the group, or an empty text if neither is set
+	 */
+	public String group(Environment environment) {
+		return Stream.of(this.group, environment.getProperty("spring.application.name"))
+			.filter(StringUtils::hasText)
+			.findFirst()
+			.orElse("");
+	}
 
 	/**
 	 * Whether elections are held on a database.

@@ -21,7 +21,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 import io.leaderelection.annotation.InvalidUsageException;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.SchemaInitialization;
@@ -36,8 +35,6 @@ import io.leaderelection.postgresql.table.LeaseTable.Node;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-
-import org.springframework.util.StringUtils;
 
 /**
  * {@link ElectionStoreFactory} on PostgreSQL.
@@ -71,16 +68,16 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 	 * @param properties the properties
 	 * @param definitions the elections
 	 * @param source opens the connections
-	 * @param applicationName the name of the application, if it has one
+	 * @param group what the nodes have in common, which may be empty
 	 * @param hostName determines the name of the host, which may take time
 	 */
 	PostgreSqlElectionStoreFactory(LeaderElectionProperties properties, ElectionDefinitions definitions,
-			ElectionConnectionSource source, @Nullable String applicationName, Supplier<String> hostName) {
+			ElectionConnectionSource source, String group, Supplier<String> hostName) {
 		this.properties = properties;
 		this.definitions = definitions;
 		this.source = source;
 		this.hostName = hostName;
-		this.group = Stream.of(properties.group(), applicationName).filter(StringUtils::hasText).findFirst().orElse("");
+		this.group = group;
 		checkKeys();
 		checkTable();
 		this.table = isTable() ? createTable() : null;
@@ -169,9 +166,7 @@ final class PostgreSqlElectionStoreFactory implements ElectionStoreFactory {
 					+ " connections to the database. Use several elections only if different nodes should lead; other jobs can share one "
 					+ "election. With leader-election.store=table, a node keeps one connection for all elections");
 		}
-		if (logger.isDebugEnabled()) {
-			logger.debug("Elections of group '" + this.group + "' use " + this.source.describe());
-		}
+		logger.info("Elections of group '" + this.group + "' are held on " + this.source.describe());
 	}
 
 	@Override

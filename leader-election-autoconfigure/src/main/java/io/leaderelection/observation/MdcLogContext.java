@@ -16,6 +16,7 @@
 
 package io.leaderelection.observation;
 
+import java.util.HashMap;
 import java.util.Map;
 
 import io.leaderelection.engine.LogContext;
@@ -28,9 +29,21 @@ import io.leaderelection.engine.LogContext;
  */
 public final class MdcLogContext implements LogContext {
 
+	private final String group;
+
+	/**
+	 * Create a new {@code MdcLogContext} instance.
+	 * @param group the group of nodes that share their elections, or an empty text
+	 */
+	public MdcLogContext(String group) {
+		this.group = group;
+	}
+
 	@Override
 	public void log(Map<String, String> values, Runnable message) {
-		MdcValues previous = MdcValues.replace(values);
+		Map<String, String> all = new HashMap<>(values);
+		all.put(GROUP, this.group);
+		MdcValues previous = MdcValues.replace(all);
 		try {
 			message.run();
 		}

@@ -68,7 +68,7 @@ class LeaderRoleTests {
 		awaitRole(follower, STRANGER);
 		assertThat(follower.status().problem()).contains(WORDS);
 		assertThat(follower.status().unusable()).isFalse();
-		LeadershipEndpoint endpoint = new LeadershipEndpoint(follower.electors(), Map::of, () -> null,
+		LeadershipEndpoint endpoint = new LeadershipEndpoint("shop", follower.electors(), Map::of, () -> null,
 				LeadershipEndpoint.Schedules.NONE);
 		assertThat(endpoint.election("default").leader().databaseRole()).isEqualTo(STRANGER);
 		assertThat(leader.elector().getLeader().databaseRole()).as("itself").isNull();

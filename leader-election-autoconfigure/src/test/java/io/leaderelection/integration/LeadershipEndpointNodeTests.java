@@ -113,11 +113,15 @@ class LeadershipEndpointNodeTests {
 	void nodesWhoseIdsDifferOnlyWhereTheyAreShortenedKnowEachOther(String store) {
 		String id = "orders-api-worker-%d.orders-api.production.svc.cluster.local";
 		String[] properties = { "leader-election.store=" + store, "leader-election.initialize-schema=always" };
-		start(id.formatted(0), properties).awaitLeader();
+		LocalNode leader = start(id.formatted(0), properties).awaitLeader();
 		LocalNode follower = start(id.formatted(1), properties);
 		Awaitility.await().until(() -> follower.elector().getLeader() != null);
 		assertThat(endpoint(follower).election("default").table())
 			.isEqualTo(store.equals("table") ? "public.leader_election" : null);
+		assertThat(endpoint(follower).election("default").database()).startsWith("jdbc:postgresql://")
+			.doesNotContain("password");
+		assertThat(endpoint(follower).election("default").lockId()).matches("0x[0-9a-f]{16}")
+			.isEqualTo(endpoint(leader).election("default").lockId());
 		Awaitility.await().until(() -> endpoint(follower).resign("default").status().equals("requested"));
 		follower.awaitLeader();
 	}
@@ -145,7 +149,7 @@ class LeadershipEndpointNodeTests {
 	}
 
 	private static LeadershipEndpoint endpoint(LocalNode node) {
-		return new LeadershipEndpoint(node.electors(), Map::of, () -> null, LeadershipEndpoint.Schedules.NONE);
+		return new LeadershipEndpoint("shop", node.electors(), Map::of, () -> null, LeadershipEndpoint.Schedules.NONE);
 	}
 
 }

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 @Tag("ring1")
 class MdcLogContextTests {
 
-	private final MdcLogContext context = new MdcLogContext();
+	private final MdcLogContext context = new MdcLogContext("shop");
 
 	@AfterEach
 	void clear() {

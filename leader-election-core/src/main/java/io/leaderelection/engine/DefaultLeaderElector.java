@@ -35,6 +35,7 @@ import io.leaderelection.Leadership;
 import io.leaderelection.LeadershipLostException;
 import io.leaderelection.Term;
 import io.leaderelection.engine.ElectionState.Suspension;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.ElectionStore.Sight;
 import io.leaderelection.engine.ElectionStore.Spreading;
 import io.leaderelection.engine.ElectionStore.StandBack;
@@ -353,19 +354,11 @@ public final class DefaultLeaderElector implements LeaderElector {
 	}
 
 	/**
-	 * Return the name of the store of this election.
-	 * @return the name
+	 * Describe this election on its store.
+	 * @return the description, in memory
 	 */
-	public String storeName() {
-		return this.store.name();
-	}
-
-	/**
-	 * Return the table that holds this election.
-	 * @return its qualified name, or {@code null} if there is none or it is not known yet
-	 */
-	public @Nullable String table() {
-		return this.store.table();
+	public Description describeStore() {
+		return this.store.describe();
 	}
 
 	/**
@@ -374,7 +367,7 @@ public final class DefaultLeaderElector implements LeaderElector {
 	 * @return the key, by default the name of the election
 	 */
 	public String key() {
-		String key = this.store.key();
+		String key = this.store.describe().key();
 		return (key != null) ? key : getElection();
 	}
 

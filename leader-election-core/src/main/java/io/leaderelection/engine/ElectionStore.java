@@ -90,28 +90,11 @@ public interface ElectionStore {
 	}
 
 	/**
-	 * Return the name of the store, as users see it.
-	 * @return the name, by default that of no store
+	 * Describe the election on this store, in memory.
+	 * @return the description, by default that of no store
 	 */
-	default String name() {
-		return "none";
-	}
-
-	/**
-	 * Return what identifies the election in tables on the store, the same for all its
-	 * nodes.
-	 * @return the key, or {@code null} if the store has no tables
-	 */
-	default @Nullable String key() {
-		return null;
-	}
-
-	/**
-	 * Return the table that holds the election.
-	 * @return its qualified name, or {@code null} if there is none or it is not known yet
-	 */
-	default @Nullable String table() {
-		return null;
+	default Description describe() {
+		return Description.NONE;
 	}
 
 	/**
@@ -148,6 +131,26 @@ public interface ElectionStore {
 		 * @param standBack how
 		 */
 		void standBack(StandBack standBack);
+
+	}
+
+	/**
+	 * What an election is on a store. Nodes of one election have the same key, or the
+	 * same lock id.
+	 *
+	 * @param store the name of the store, as users see it
+	 * @param key what identifies the election in tables, or {@code null} if the store has
+	 * none
+	 * @param lockId the id from which the keys of its locks are derived, if it has any
+	 * @param table the qualified name of the table that holds the election, or
+	 * {@code null} if there is none or it is not known yet
+	 * @param database the database, without credentials, as far as it is known
+	 */
+	record Description(String store, @Nullable String key, @Nullable String lockId, @Nullable String table,
+			@Nullable String database) {
+
+		/** Elections in this process only. */
+		public static final Description NONE = new Description("none", null, null, null, null);
 
 	}
 

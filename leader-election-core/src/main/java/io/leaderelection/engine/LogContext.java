@@ -24,6 +24,9 @@ import java.util.Map;
 @FunctionalInterface
 public interface LogContext {
 
+	/** The key of the group of nodes that share their elections. */
+	String GROUP = "leader.group";
+
 	/** The key of the election. */
 	String ELECTION = "leader.election";
 

@@ -78,6 +78,15 @@ public interface ConnectionSource {
 	Connection connect(Properties driverSettings) throws SQLException;
 
 	/**
+	 * Describe the database.
+	 * @return its URL without credentials, or another name, or {@code null} if it is not
+	 * known yet
+	 */
+	default @Nullable String describe() {
+		return null;
+	}
+
+	/**
 	 * Return whether the application uses the same database and role, so that a pooler
 	 * has one pool for both.
 	 * @return whether a pool is known to be shared

@@ -109,6 +109,14 @@ public record ElectionKeys(long main, int termClass, long fence, long candidate,
 	}
 
 	/**
+	 * Return the main key as a lock id.
+	 * @return the id as users set and see it, hexadecimal
+	 */
+	public String lockId() {
+		return "0x%016x".formatted(this.main);
+	}
+
+	/**
 	 * Return the second half of the key of a term. Terms of one timeline have the same
 	 * key only if their transaction ids are 2^31 apart, so that they cannot exist at the
 	 * same time. On the first timeline, the key is the transaction id itself. Terms of

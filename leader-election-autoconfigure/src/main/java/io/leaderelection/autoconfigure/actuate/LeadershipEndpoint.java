@@ -30,6 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.ResignationAnswer;
 import io.leaderelection.engine.SessionNames;
 import io.leaderelection.engine.Transition;
@@ -59,6 +60,8 @@ public class LeadershipEndpoint {
 
 	private static final ThreadLocal<@Nullable Principal> caller = new ThreadLocal<>();
 
+	private final String group;
+
 	private final DefaultLeaderElectors electors;
 
 	private final Supplier<Map<String, String>> fencing;
@@ -69,13 +72,15 @@ public class LeadershipEndpoint {
 
 	/**
 	 * Create a new {@code LeadershipEndpoint} instance.
+	 * @param group the group of nodes that share the elections, or an empty text
 	 * @param electors the elections
 	 * @param fencing provides the coverage of transactions, by transaction manager
 	 * @param spread provides how the elections are spread, if they are
 	 * @param schedules the durable schedules
 	 */
-	public LeadershipEndpoint(DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing,
+	public LeadershipEndpoint(String group, DefaultLeaderElectors electors, Supplier<Map<String, String>> fencing,
 			Supplier<@Nullable SpreadStatus> spread, Schedules schedules) {
+		this.group = group;
 		this.electors = electors;
 		this.fencing = fencing;
 		this.spread = spread;
@@ -114,7 +119,7 @@ public class LeadershipEndpoint {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			elections.put(elector.getElection(), describe(elector));
 		}
-		return new LeadershipDescriptor(elections, this.fencing.get(), this.spread.get());
+		return new LeadershipDescriptor(this.group, elections, this.fencing.get(), this.spread.get());
 	}
 
 	/**
@@ -131,7 +136,7 @@ public class LeadershipEndpoint {
 	private ElectionDescriptor describe(DefaultLeaderElector elector) {
 		Map<String, ScheduleDescriptor> schedules = new LinkedHashMap<>();
 		this.schedules.of(elector.getElection()).forEach((name, schedule) -> schedules.put(name, schedule.describe()));
-		return ElectionDescriptor.of(elector, schedules.isEmpty() ? null : schedules);
+		return ElectionDescriptor.of(this.group, elector, schedules.isEmpty() ? null : schedules);
 	}
 
 	/**
@@ -270,21 +275,26 @@ public class LeadershipEndpoint {
 	/**
 	 * Description of all elections.
 	 *
+	 * @param group the group of nodes that share the elections
 	 * @param elections the elections by name
 	 * @param fencing which transactions are fenced, by transaction manager
 	 * @param spread how the elections are spread over the nodes, if they are
 	 */
-	public record LeadershipDescriptor(Map<String, ElectionDescriptor> elections, Map<String, String> fencing,
-			@Nullable SpreadStatus spread) implements OperationResponseBody {
+	public record LeadershipDescriptor(String group, Map<String, ElectionDescriptor> elections,
+			Map<String, String> fencing, @Nullable SpreadStatus spread) implements OperationResponseBody {
 
 	}
 
 	/**
 	 * Description of an election.
 	 *
+	 * @param group the group of nodes that share the election
 	 * @param store what the election consists of: {@code advisory-lock}, {@code table} or
 	 * {@code none}
 	 * @param table the qualified name of the table, with {@code table}
+	 * @param lockId the id of the election on its database: nodes with the same one elect
+	 * one common leader
+	 * @param database the database, without credentials
 	 * @param role the role of this node
 	 * @param node the id of this node
 	 * @param term the term in which this node leads, if it does
@@ -308,21 +318,23 @@ public class LeadershipEndpoint {
 	 * @param transitions the last changes that this node observed, the latest last
 	 * @param schedules the durable schedules by name, if there are any
 	 */
-	public record ElectionDescriptor(String store, @Nullable String table, String role, String node,
-			@Nullable String term, @Nullable Instant since, boolean candidate, boolean watching,
-			@Nullable LeaderDescriptor leader, List<String> candidates, @Nullable Instant lastConfirmation,
-			Duration lease, Duration leaseRemaining, @Nullable String takeover, int workInFlight,
-			@Nullable String blockedBy, @Nullable String problem, List<TransitionDescriptor> transitions,
+	public record ElectionDescriptor(String group, String store, @Nullable String table, @Nullable String lockId,
+			@Nullable String database, String role, String node, @Nullable String term, @Nullable Instant since,
+			boolean candidate, boolean watching, @Nullable LeaderDescriptor leader, List<String> candidates,
+			@Nullable Instant lastConfirmation, Duration lease, Duration leaseRemaining, @Nullable String takeover,
+			int workInFlight, @Nullable String blockedBy, @Nullable String problem,
+			List<TransitionDescriptor> transitions,
 			@Nullable Map<String, ScheduleDescriptor> schedules) implements OperationResponseBody {
 
-		static ElectionDescriptor of(DefaultLeaderElector elector,
+		static ElectionDescriptor of(String group, DefaultLeaderElector elector,
 				@Nullable Map<String, ScheduleDescriptor> schedules) {
 			ElectionStatus status = elector.status();
 			boolean candidate = elector.isCandidate() && !elector.isSuspended() && status.role() != Role.STOPPED;
 			LeaderDescriptor leader = (status.leader() != null) ? new LeaderDescriptor(status.leader(),
 					status.leaderSession(), text(status.leaderTerm()), status.leaderSince(),
 					status.leaderProfile().priority(), status.leaderProfile().metadata(), status.leaderRole()) : null;
-			return new ElectionDescriptor(elector.storeName(), elector.table(),
+			Description store = elector.describeStore();
+			return new ElectionDescriptor(group, store.store(), store.table(), store.lockId(), store.database(),
 					status.role().name().toLowerCase(Locale.ROOT), status.nodeId(), text(status.term()), status.since(),
 					candidate, status.watching(), leader, status.candidates(), status.lastConfirmation(),
 					status.lease(), status.leaseRemaining(), status.takeover(), status.workInFlight(),

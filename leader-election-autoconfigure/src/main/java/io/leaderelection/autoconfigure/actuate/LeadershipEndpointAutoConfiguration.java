@@ -19,6 +19,7 @@ package io.leaderelection.autoconfigure.actuate;
 import java.util.Map;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.actuate.LeadershipEndpoint.Schedules;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
@@ -38,6 +39,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipEndpoint}.
@@ -51,10 +53,12 @@ public final class LeadershipEndpointAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean
 	LeadershipEndpoint leadershipEndpoint(DefaultLeaderElectors electors, ObjectProvider<TransactionFencing> fencing,
-			ElectionSpread spread, ObjectProvider<Schedules> schedules) {
+			ElectionSpread spread, ObjectProvider<Schedules> schedules, LeaderElectionProperties properties,
+			Environment environment) {
 		TransactionFencing transactions = fencing.getIfAvailable();
-		return new LeadershipEndpoint(electors, (transactions != null) ? transactions::describe : Map::of,
-				spread::status, schedules.getIfAvailable(() -> Schedules.NONE));
+		return new LeadershipEndpoint(properties.group(environment), electors,
+				(transactions != null) ? transactions::describe : Map::of, spread::status,
+				schedules.getIfAvailable(() -> Schedules.NONE));
 	}
 
 	@Bean

@@ -37,6 +37,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.env.Environment;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for
@@ -52,11 +53,12 @@ public final class LeadershipHealthContributorAutoConfiguration {
 	@ConditionalOnMissingBean(name = { "leadershipHealthIndicator", "leadershipHealthContributor" })
 	LeadershipHealthIndicator leadershipHealthIndicator(DefaultLeaderElectors electors,
 			@Qualifier("leaderElectionLifecycle") SmartLifecycle lifecycle, ApplicationContext context,
-			ObjectProvider<TransactionFencing> fencing, ElectionSpread spread, LeaderElectionProperties properties) {
+			ObjectProvider<TransactionFencing> fencing, ElectionSpread spread, LeaderElectionProperties properties,
+			Environment environment) {
 		TransactionFencing transactions = fencing.getIfAvailable();
-		return new LeadershipHealthIndicator(electors, () -> isRunning(context) && lifecycle.isRunning(),
-				properties.health().unreachableAfter(), (transactions != null) ? transactions::describe : Map::of,
-				spread::status);
+		return new LeadershipHealthIndicator(properties.group(environment), electors,
+				() -> isRunning(context) && lifecycle.isRunning(), properties.health().unreachableAfter(),
+				(transactions != null) ? transactions::describe : Map::of, spread::status);
 	}
 
 	/**

@@ -48,9 +48,9 @@ import org.springframework.boot.health.contributor.Status;
  * <li>{@link Status#OUT_OF_SERVICE} if the database has not answered for some time
  * <li>{@link Status#UP} otherwise
  * </ul>
- * The details have one entry per election below {@code elections}, and one per
- * transaction manager below {@code fencing}. If elections are spread over the nodes,
- * {@code spread} says how.
+ * The details have the {@code group}, one entry per election below {@code elections}, and
+ * one per transaction manager below {@code fencing}. If elections are spread over the
+ * nodes, {@code spread} says how.
  */
 public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
@@ -60,6 +60,8 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	private static final Duration LONGEST_WATCH = ElectionTimings.DEFAULTS.watchInterval().multipliedBy(2);
 
 	private static final String STOPPED = "has stopped although the application is running";
+
+	private final String group;
 
 	private final DefaultLeaderElectors electors;
 
@@ -73,6 +75,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 
 	/**
 	 * Create a new {@code LeadershipHealthIndicator} instance.
+	 * @param group the group of nodes that share the elections, or an empty text
 	 * @param electors the elections
 	 * @param running returns whether the elections should be running: {@code false}
 	 * before they were started, and from a request to stop or pause on
@@ -81,9 +84,10 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 	 * @param fencing provides the coverage of transactions, by transaction manager
 	 * @param spread provides how the elections are spread, if they are
 	 */
-	public LeadershipHealthIndicator(DefaultLeaderElectors electors, BooleanSupplier running, Duration unreachableAfter,
-			Supplier<Map<String, String>> fencing, Supplier<@Nullable SpreadStatus> spread) {
+	public LeadershipHealthIndicator(String group, DefaultLeaderElectors electors, BooleanSupplier running,
+			Duration unreachableAfter, Supplier<Map<String, String>> fencing, Supplier<@Nullable SpreadStatus> spread) {
 		super("Leadership health check failed");
+		this.group = group;
 		this.fencing = fencing;
 		this.spread = spread;
 		this.electors = electors;
@@ -99,7 +103,9 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
 			Map<String, Object> details = details(status);
-			details.put("store", elector.storeName());
+			put(details, "store", elector.describeStore().store());
+			put(details, "lockId", elector.describeStore().lockId());
+			put(details, "database", elector.describeStore().database());
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
 				// Evaluated last: an election stops only after it was asked to
@@ -117,7 +123,7 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 				builder.outOfService();
 			}
 		}
-		builder.withDetail("elections", elections);
+		builder.withDetail("group", this.group).withDetail("elections", elections);
 		Map<String, String> coverage = this.fencing.get();
 		if (!coverage.isEmpty()) {
 			builder.withDetail("fencing", coverage);

@@ -18,6 +18,7 @@ package io.leaderelection.autoconfigure.metrics;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -39,8 +40,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@link MeterBinder} for the elections of this node. All meters have the tag
- * {@code election}, except those of elections that are spread. Gauges are computed from
- * memory when they are read, so that they are never outdated.
+ * {@code election}, except those of elections that are spread, and a filter adds the
+ * group. Gauges are computed from memory when they are read, so that they are never
+ * outdated.
  */
 class LeadershipMetrics implements MeterBinder {
 
@@ -67,10 +69,11 @@ class LeadershipMetrics implements MeterBinder {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			bindStatus(registry, elector);
 			Gauge.builder(PREFIX + "info", () -> 1)
-				.tags("election", elector.getElection(), "store", elector.storeName(), "protocol",
+				.tags("election", elector.getElection(), "store", elector.describeStore().store(), "lock.id",
+						Objects.requireNonNullElse(elector.describeStore().lockId(), "none"), "protocol",
 						Integer.toString(NodeProfile.PROTOCOL), "version", version())
 				.description(
-						"Store of the election, protocol between nodes and version of the library, as tags; always 1")
+						"Identity of the election, protocol between nodes and version of the library, as tags; always 1")
 				.register(registry);
 			bindTransitions(registry, elector);
 			bindFence(registry, elector, "passed", ElectionStatistics::passedFence);

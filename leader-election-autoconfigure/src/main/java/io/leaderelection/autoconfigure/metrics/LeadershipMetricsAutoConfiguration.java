@@ -17,11 +17,16 @@
 package io.leaderelection.autoconfigure.metrics;
 
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
+import io.leaderelection.autoconfigure.LeaderElectionProperties;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.schedule.DurableSchedules;
 import io.leaderelection.spread.ElectionSpread;
+import io.micrometer.common.KeyValue;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.config.MeterFilter;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -31,6 +36,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /**
  * {@link EnableAutoConfiguration Auto-configuration} for {@link LeadershipMetrics}.
@@ -45,6 +51,27 @@ public final class LeadershipMetricsAutoConfiguration {
 	@ConditionalOnMissingBean(name = "leadershipMetrics")
 	LeadershipMetrics leadershipMetrics(DefaultLeaderElectors electors, ElectionSpread spread) {
 		return new LeadershipMetrics(electors, spread::status);
+	}
+
+	/**
+	 * Meters of several applications differ by their group, also timers of observations.
+	 */
+	@Bean
+	@ConditionalOnMissingBean(name = "leadershipGroupMeterFilter")
+	static MeterFilter leadershipGroupMeterFilter(LeaderElectionProperties properties, Environment environment) {
+		return groupFilter(properties.group(environment));
+	}
+
+	static MeterFilter groupFilter(String group) {
+		Tag tag = Tag.of("group", group.isEmpty() ? KeyValue.NONE_VALUE : group);
+		return new MeterFilter() {
+
+			@Override
+			public Meter.Id map(Meter.Id id) {
+				return id.getName().startsWith("leader.election.") ? id.withTag(tag) : id;
+			}
+
+		};
 	}
 
 	/** Meters of durable schedules, if these are on the class path. */

@@ -108,7 +108,7 @@ class LeadershipEndpointAutoConfigurationTests {
 	void backsOffForOneOfTheApplication() {
 		this.exposed
 			.withBean("own", LeadershipEndpoint.class,
-					() -> new LeadershipEndpoint(null, Map::of, () -> null, LeadershipEndpoint.Schedules.NONE))
+					() -> new LeadershipEndpoint("shop", null, Map::of, () -> null, LeadershipEndpoint.Schedules.NONE))
 			.run((context) -> assertThat(context).getBean(LeadershipEndpoint.class).isSameAs(context.getBean("own")));
 	}
 

@@ -28,6 +28,7 @@ import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
 import io.leaderelection.engine.ElectionStore;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.engine.SessionException;
@@ -126,9 +127,11 @@ class LeadershipHealthIndicatorTests {
 				Duration.ZERO, null, watching, null, null, false);
 		DefaultLeaderElector elector = mock(DefaultLeaderElector.class);
 		given(elector.status()).willReturn(status);
+		given(elector.describeStore()).willReturn(Description.NONE);
 		DefaultLeaderElectors electors = mock(DefaultLeaderElectors.class);
 		willReturn(List.of(elector)).given(electors).all();
-		Health health = new LeadershipHealthIndicator(electors, () -> true, unreachableAfter, Map::of, () -> null)
+		Health health = new LeadershipHealthIndicator("shop", electors, () -> true, unreachableAfter, Map::of,
+				() -> null)
 			.health();
 		assertThat(details(health, "default").get("watching")).isEqualTo(watching ? true : null);
 		return health.getStatus();
@@ -224,7 +227,8 @@ class LeadershipHealthIndicatorTests {
 	}
 
 	private Health health(Duration unreachableAfter) {
-		return new LeadershipHealthIndicator(this.electors, () -> this.running, unreachableAfter, Map::of, () -> null)
+		return new LeadershipHealthIndicator("shop", this.electors, () -> this.running, unreachableAfter, Map::of,
+				() -> null)
 			.health();
 	}
 

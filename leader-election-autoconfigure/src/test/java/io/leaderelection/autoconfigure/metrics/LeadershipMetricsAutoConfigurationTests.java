@@ -19,8 +19,11 @@ package io.leaderelection.autoconfigure.metrics;
 import io.leaderelection.LeaderElector;
 import io.leaderelection.autoconfigure.LeaderElectionAutoConfiguration;
 import io.leaderelection.autoconfigure.schedule.DurableScheduleAutoConfiguration;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -84,13 +87,27 @@ class LeadershipMetricsAutoConfigurationTests {
 	@Test
 	void gaugesAreBoundToTheRegistryOfTheApplication() {
 		new ApplicationContextRunner().withUserConfiguration(Application.class)
-			.withPropertyValues("leader-election.mode=always",
+			.withPropertyValues("leader-election.mode=always", "spring.application.name=shop",
 					"spring.autoconfigure.exclude=org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 			.run((context) -> assertThat(context.getBean(MeterRegistry.class)
 				.get("leader.election.leader")
-				.tag("election", "default")
+				.tags("group", "shop", "election", "default")
 				.gauge()
 				.value()).isOne());
+	}
+
+	@Test
+	void onlyMetersOfElectionsHaveAGroup() {
+		MeterFilter filter = LeadershipMetricsAutoConfiguration.groupFilter("shop");
+		assertThat(filter.map(id("leader.election.work")).getTag("group")).isEqualTo("shop");
+		assertThat(filter.map(id("leader.elections")).getTag("group")).isNull();
+		assertThat(LeadershipMetricsAutoConfiguration.groupFilter("").map(id("leader.election.led")))
+			.extracting((id) -> id.getTag("group"))
+			.isEqualTo("none");
+	}
+
+	private static Meter.Id id(String name) {
+		return new Meter.Id(name, Tags.empty(), null, null, Meter.Type.GAUGE);
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -246,7 +246,7 @@ class LeadershipMetricsTests {
 	@Test
 	void infoHasStoreProtocolAndVersion() {
 		assertThat(value("info", "default")).isOne();
-		assertThat(id("info").getTag("store")).isEqualTo(this.electors.getDefault().storeName());
+		assertThat(id("info").getTag("store")).isEqualTo(this.electors.getDefault().describeStore().store());
 		assertThat(id("info").getTag("protocol")).isEqualTo("3");
 		// Classes of tests are not in a jar
 		assertThat(id("info").getTag("version")).isEqualTo("unknown");

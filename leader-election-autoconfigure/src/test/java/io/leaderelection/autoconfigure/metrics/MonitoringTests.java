@@ -94,10 +94,13 @@ class MonitoringTests {
 
 	@ParameterizedTest
 	@MethodSource
-	void alertRuleAsksForWhatIsExported(AlertRule rule) {
+	void alertRuleAsksForWhatIsExported(AlertRule rule) throws IOException {
 		PromQl expression = PromQl.parse(rule.expression());
 		assertThat(scrape.missing(expression)).isEmpty();
-		assertThat(rule.annotations()).containsOnlyKeys("summary", "description");
+		assertThat(rule.annotations()).containsOnlyKeys("summary", "description", "runbook_url");
+		assertThat(Files.readString(ROOT.resolve("docs/operations/troubleshooting.md")))
+			.contains("<a id=\"%s\"></a>".formatted(rule.alert()));
+		assertThat(rule.annotations().get("runbook_url")).endsWith("troubleshooting.md#" + rule.alert());
 		assertThat(rule.labels()).containsOnlyKeys("severity");
 		labels(String.join(" ", rule.annotations().values()))
 			.forEach((label) -> assertThat(scrape.hasLabel(expression, label)).as(label).isTrue());
@@ -189,7 +192,7 @@ class MonitoringTests {
 				assertThat(scrape.hasLabel(series, LABEL_VALUES.matcher(query).replaceFirst("$2"))).isTrue();
 			}
 		}
-		assertThat(names).containsExactly("datasource", "job", "election");
+		assertThat(names).containsExactly("datasource", "job", "group", "election");
 	}
 
 	@Test

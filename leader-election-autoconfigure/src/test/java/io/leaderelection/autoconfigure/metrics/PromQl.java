@@ -38,9 +38,9 @@ record PromQl(List<Selector> selectors, Set<String> groupingLabels) {
 
 	private static final Pattern TOKEN = Pattern
 		.compile(("\\s*(?:(?:sum|min|max|avg|count)(?:\\s+by\\s+\\((?<by>NAME(?:,\\s*NAME)*)\\)\\s*)?(?=\\()"
-				+ "|(?:rate|increase|max_over_time|min_over_time|absent)(?=\\()|(?:and|or|unless)\\b"
+				+ "|(?:rate|increase|max_over_time|min_over_time|absent|vector)(?=\\()|(?:and|or|unless)\\b"
 				+ "|(?<metric>NAME)(?!\\s*\\()(?:\\{(?<labels>LABEL(?:,\\s*LABEL)*)})?(?!\\{)"
-				+ "|\\[[^]]+]|[0-9.]+|==|>=|<=|[-+*/%^><]|(?<open>\\()|(?<close>\\)))\\s*")
+				+ "|\\[[^]]+]|[0-9.]+|==|!=|>=|<=|[-+*/%^><]|(?<open>\\()|(?<close>\\)))\\s*")
 			.replace("LABEL", LABEL.pattern().replaceAll("\\?<\\w+>", "?:"))
 			.replace("NAME", NAME));
 

@@ -34,7 +34,7 @@ import io.leaderelection.autoconfigure.metrics.PromQl.Selector;
  */
 final class PrometheusScrape {
 
-	private static final Set<String> TARGET_LABELS = Set.of("job", "instance");
+	private static final Set<String> TARGET_LABELS = Set.of("job", "instance", "passive");
 
 	private static final Pattern SAMPLE = Pattern.compile("([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\\{(.*)})? \\S+");
 

@@ -267,13 +267,9 @@ public class AdvisoryLockStore implements ElectionStore {
 	}
 
 	@Override
-	public @Nullable String key() {
-		return (this.row != null) ? this.row.key() : null;
-	}
-
-	@Override
-	public String name() {
-		return "advisory-lock";
+	public Description describe() {
+		return new Description("advisory-lock", (this.row != null) ? this.row.key() : null, this.keys.lockId(), null,
+				this.source.describe());
 	}
 
 	@Override

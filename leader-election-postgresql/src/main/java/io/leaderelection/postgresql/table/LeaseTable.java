@@ -41,6 +41,8 @@ public class LeaseTable {
 
 	private static final Duration LONGEST_TIMEOUT = Duration.ofSeconds(5);
 
+	private final ConnectionSource source;
+
 	private final LeaseTableNode node;
 
 	private final Platform platform;
@@ -60,6 +62,7 @@ public class LeaseTable {
 	}
 
 	LeaseTable(ConnectionSource source, Node node, String name, boolean create, Duration lease, Platform platform) {
+		this.source = source;
 		this.platform = platform;
 		Duration timeout = timeout(lease);
 		LeaseTableConnector connector = new LeaseTableConnector(source, name, create, node.id(), timeout,
@@ -175,19 +178,10 @@ public class LeaseTable {
 		}
 
 		@Override
-		public String name() {
-			return "table";
-		}
-
-		@Override
-		public String key() {
-			return this.key;
-		}
-
-		@Override
-		public @Nullable String table() {
+		public Description describe() {
 			Home known = LeaseTable.this.home;
-			return (known != null) ? known.sql().table() : null;
+			return new Description("table", this.key, this.keys.lockId(), (known != null) ? known.sql().table() : null,
+					LeaseTable.this.source.describe());
 		}
 
 		@Override

@@ -212,7 +212,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 		hold(follower);
 		ElectionStore other = elections(own, true, source);
 		other.open().close();
-		assertThat(other.table()).isEqualTo(own);
+		assertThat(other.describe().table()).isEqualTo(own);
 	}
 
 	@Test
@@ -229,7 +229,7 @@ class LeaseTableShapeTests extends LeaseTableFixture {
 		ElectionStore store = elections(this.table, false, source);
 		store.open().close();
 		store.open().close();
-		assertThat(store.table()).isEqualTo(second + "." + this.table);
+		assertThat(store.describe().table()).isEqualTo(second + "." + this.table);
 		assertThat(output.toString().lines().filter((line) -> line.contains("Tables of elections"))).singleElement()
 			.asString()
 			.contains("Tables of elections also exist in %s.%s. Nodes".formatted(this.role, this.table));
