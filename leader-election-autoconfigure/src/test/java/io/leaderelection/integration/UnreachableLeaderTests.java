@@ -102,7 +102,7 @@ class UnreachableLeaderTests {
 			assertThat(elector.awaitLeadership(LIMIT)).isTrue();
 		}
 		CompletableFuture<Boolean> work = CompletableFuture
-			.supplyAsync(() -> node.elector().runIfLeader(channel::block));
+			.supplyAsync(() -> node.elector().runIfLeader(channel::block), (task) -> new Thread(task).start());
 		assertThat(channel.begun.await(10, TimeUnit.SECONDS)).isTrue();
 		long cut = System.nanoTime();
 		proxy.blackHole();
