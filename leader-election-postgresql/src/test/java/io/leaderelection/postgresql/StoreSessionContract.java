@@ -155,14 +155,14 @@ public interface StoreSessionContract {
 		second.withdraw();
 		second.withdraw();
 		second.observe();
-		assertThat(candidates(first)).containsExactly("node-a");
+		await().untilAsserted(() -> assertThat(candidates(first)).containsExactly("node-a"));
 		second.becomeCandidate();
 		second.becomeCandidate();
 		StoreFixture.hold(second);
 		assertThat(candidates(first)).containsExactlyInAnyOrder("node-a", "node-b");
 		second.close();
 		await().until(() -> PostgreSqlServer.shared().sessions(second.name()).isEmpty());
-		assertThat(candidates(first)).containsExactly("node-a");
+		await().untilAsserted(() -> assertThat(candidates(first)).containsExactly("node-a"));
 	}
 
 	/**
