@@ -148,7 +148,8 @@ class SampleApplicationTests {
 			.extractingJsonPathStringValue("components.leadership.details.elections.default.store")
 			.isEqualTo(store);
 		assertThat(get(url, "/actuator/prometheus"))
-			.contains("leader_election_info{election=\"default\",protocol=\"3\",store=\"" + store + "\",version=\"");
+			.containsPattern("leader_election_info\\{election=\"default\",group=\"[^\"]+\",lock_id=\"0x[0-9a-f]{16}\","
+					+ "protocol=\"3\",store=\"" + store + "\",version=\"");
 	}
 
 	private String nodeOf(String url) {
