@@ -147,18 +147,16 @@ final class ElectionConnectionSource implements ConnectionSource {
 	public String describe() {
 		Origin resolved = this.origin;
 		String known = this.description;
-		if (known != null || resolved == null) {
-			return (known != null) ? known : "unknown";
+		if (known == null && resolved != null) {
+			try {
+				known = resolved.describe();
+				this.description = known;
+			}
+			catch (RuntimeException ex) {
+				// Without credentials for now
+			}
 		}
-		try {
-			known = resolved.describe();
-			this.description = known;
-			return known;
-		}
-		catch (RuntimeException ex) {
-			// Without credentials for now
-			return "unknown";
-		}
+		return (known != null) ? known : "unknown";
 	}
 
 	private Origin resolve() {

@@ -221,18 +221,6 @@ final class ElectionDefinitions {
 	}
 
 	/**
-	 * Return the capacity of this node, which is the same in all elections.
-	 */
-	static int capacity(LeaderElectionProperties properties) {
-		Integer limit = (properties.mode() == Mode.POSTGRESQL) ? properties.maxLed() : null;
-		if (limit == null) {
-			return properties.spread() ? NodeProfile.UNLIMITED : 0;
-		}
-		int capacity = Math.min(limit, NodeProfile.UNLIMITED);
-		return properties.spread() ? capacity : -capacity;
-	}
-
-	/**
 	 * Return a drain timeout that fits into the phase, which the application may have set
 	 * for other reasons.
 	 */
@@ -391,8 +379,7 @@ final class ElectionDefinitions {
 			return new ElectionDefinition(new ElectionSettings(this.election, nodeId, lease, takeoverDelay(lease),
 					this.properties.fastTakeover(), drainTimeout(),
 					inherit((this.own != null) ? this.own.candidate() : null, this.properties.candidate()), standbys(),
-					new NodeProfile(NodeProfile.PROTOCOL, priority(), capacity(this.properties),
-							this.properties.metadata()),
+					new NodeProfile(NodeProfile.PROTOCOL, priority(), capacity(), this.properties.metadata()),
 					priorityHold()), lockId(), termEpoch());
 		}
 
@@ -466,6 +453,15 @@ final class ElectionDefinitions {
 					"The other nodes could not read it.", "Set a number from 0 to " + NodeProfile.MAX_PRIORITY
 							+ "; a candidate with a higher number goes first.");
 			return priority;
+		}
+
+		private int capacity() {
+			Integer limit = (this.properties.mode() == Mode.POSTGRESQL) ? this.properties.maxLed() : null;
+			if (limit == null) {
+				return this.properties.spread() ? NodeProfile.UNLIMITED : 0;
+			}
+			int capacity = Math.min(limit, NodeProfile.UNLIMITED);
+			return this.properties.spread() ? capacity : -capacity;
 		}
 
 		private Duration priorityHold() {

@@ -26,6 +26,7 @@ import io.leaderelection.autoconfigure.LeaderElectionProperties.Fencing;
 import io.leaderelection.autoconfigure.LeaderElectionProperties.Mode;
 import io.leaderelection.autoconfigure.listener.LeaderOnlyListenerRegistrar;
 import io.leaderelection.engine.DefaultLeaderElectors;
+import io.leaderelection.engine.ElectionSettings;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.engine.LocalStore;
 import io.leaderelection.engine.LogContext;
@@ -154,9 +155,10 @@ public final class LeaderElectionAutoConfiguration {
 	@Lazy(false)
 	ElectionSpread electionSpread(DefaultLeaderElectors electors, ElectionDefinitions definitions,
 			LeaderElectionProperties properties) {
+		ElectionSettings settings = definitions.all().get(0).settings();
 		return new ElectionSpread(electors,
-				new ElectionSpread.Settings(electors.getDefault().getNodeId(), ElectionDefinitions.capacity(properties),
-						properties.spreadHold(), properties.priorityHold(), definitions.longestDrain()));
+				new ElectionSpread.Settings(settings.nodeId(), settings.profile().capacity(), properties.spreadHold(),
+						properties.priorityHold(), definitions.longestDrain()));
 	}
 
 	/** Key-value pairs of log messages if SLF4J is on the class path. */

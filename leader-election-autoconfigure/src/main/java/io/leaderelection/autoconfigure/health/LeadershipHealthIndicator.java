@@ -29,6 +29,7 @@ import io.leaderelection.engine.DefaultLeaderElector;
 import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.ElectionTimings;
 import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import org.jspecify.annotations.Nullable;
@@ -103,9 +104,10 @@ public class LeadershipHealthIndicator extends AbstractHealthIndicator {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			ElectionStatus status = elector.status();
 			Map<String, Object> details = details(status);
-			put(details, "store", elector.describeStore().store());
-			put(details, "lockId", elector.describeStore().lockId());
-			put(details, "database", elector.describeStore().database());
+			Description store = elector.describeStore();
+			put(details, "store", store.store());
+			put(details, "lockId", store.lockId());
+			put(details, "database", store.database());
 			elections.put(status.election(), details);
 			if (status.role() == Role.STOPPED) {
 				// Evaluated last: an election stops only after it was asked to

@@ -30,6 +30,7 @@ import io.leaderelection.engine.DefaultLeaderElectors;
 import io.leaderelection.engine.ElectionStatistics;
 import io.leaderelection.engine.ElectionStatus;
 import io.leaderelection.engine.ElectionStatus.Role;
+import io.leaderelection.engine.ElectionStore.Description;
 import io.leaderelection.engine.NodeProfile;
 import io.leaderelection.spread.ElectionSpread.SpreadStatus;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -68,9 +69,10 @@ class LeadershipMetrics implements MeterBinder {
 	public void bindTo(MeterRegistry registry) {
 		for (DefaultLeaderElector elector : this.electors.all()) {
 			bindStatus(registry, elector);
+			Description store = elector.describeStore();
 			Gauge.builder(PREFIX + "info", () -> 1)
-				.tags("election", elector.getElection(), "store", elector.describeStore().store(), "lock.id",
-						Objects.requireNonNullElse(elector.describeStore().lockId(), "none"), "protocol",
+				.tags("election", elector.getElection(), "store", store.store(), "lock.id",
+						Objects.requireNonNullElse(store.lockId(), "none"), "protocol",
 						Integer.toString(NodeProfile.PROTOCOL), "version", version())
 				.description(
 						"Identity of the election, protocol between nodes and version of the library, as tags; always 1")
