@@ -50,7 +50,7 @@ class LeadershipOverJmxTests {
 		assertThat(invoke(endpoint, "election", "default")).containsEntry("role", "leader")
 			.containsEntry("node", "first")
 			.containsEntry("term", node.election().text("/term"));
-		assertThat(invoke(endpoint, "leadership")).containsOnlyKeys("elections", "fencing", "spread");
+		assertThat(invoke(endpoint, "leadership")).containsOnlyKeys("group", "elections", "fencing", "spread");
 	}
 
 	@Test
